@@ -1,0 +1,1 @@
+"""The project itself, and the pages for staff."""

@@ -1,8 +1,10 @@
 """Every refusal that belongs to the ground floor: a class with a code, a status and a sentence (PL-8).
 
-What the catcher does next decides the base class: `Problem` is reported to the caller as it is,
-`Unavailable` may be tried again later.
+`CATALOGUE` in workspaces.http.exceptions collects these classes of every app; docs/reference/errors.md is made from it.
+What the catcher does next decides the base class: a `Problem` is reported, an `Unavailable` may be tried again later.
 """
+
+from typing import ClassVar
 
 from workspaces.types import FieldProblem
 
@@ -10,14 +12,21 @@ from workspaces.types import FieldProblem
 class Problem(Exception):
     """A refusal that is answered as an RFC 9457 problem."""
 
-    code = "internal_error"
-    status = 500
-    title = "Something went wrong"
+    code: ClassVar[str] = "internal_error"
+    status: ClassVar[int] = 500
+    title: ClassVar[str] = "Something went wrong on the server"
 
     def __init__(self, detail: str = "", *, errors: tuple[FieldProblem, ...] = ()) -> None:
         super().__init__(self.code)
         self.detail = detail
         self.errors = errors
+
+
+class Unavailable(Problem):
+    code = "unavailable"
+    status = 503
+    title = "A store does not answer at the moment"
+    retry_after_seconds: ClassVar[int] = 1
 
 
 class InvalidJson(Problem):
@@ -30,3 +39,93 @@ class InvalidInput(Problem):
     code = "invalid_input"
     status = 422
     title = "The request does not have the documented form"
+
+
+class Unauthenticated(Problem):
+    code = "unauthenticated"
+    status = 401
+    title = "No valid key came with the request"
+
+
+class Forbidden(Problem):
+    code = "forbidden"
+    status = 403
+    title = "This key may not do that"
+
+
+class ScopeMissing(Problem):
+    code = "scope_missing"
+    status = 403
+    title = "The key lacks the scope that this route asks for"
+
+
+class PermissionMissing(Problem):
+    code = "permission_missing"
+    status = 403
+    title = "The person lacks the permission that this asks for"
+
+
+class AgentNotAllowed(Problem):
+    code = "agent_not_allowed"
+    status = 403
+    title = "The key lists its agents, and this one is not among them"
+
+
+class NotFound(Problem):
+    code = "not_found"
+    status = 404
+    title = "There is nothing here"
+
+
+class FeatureOff(Problem):
+    code = "feature_off"
+    status = 404
+    title = "The feature is off in this workspace"
+
+
+class MethodNotAllowed(Problem):
+    code = "method_not_allowed"
+    status = 405
+    title = "The route does not take this method"
+
+
+class Conflict(Problem):
+    code = "conflict"
+    status = 409
+    title = "The Idempotency-Key was used before with another request"
+
+
+class PayloadTooLarge(Problem):
+    code = "payload_too_large"
+    status = 413
+    title = "The body is over the limit of the route"
+
+
+class UnsupportedMediaType(Problem):
+    code = "unsupported_media_type"
+    status = 415
+    title = "The body must be application/json"
+
+
+class WrongVersion(Problem):
+    code = "wrong_version"
+    status = 412
+    title = "The live version is another one than the request replaces"
+
+
+class InvalidDocument(Problem):
+    code = "invalid_document"
+    status = 422
+    title = "The document cannot be published as it is"
+
+
+class RoleNotAllowed(Problem):
+    code = "role_not_allowed"
+    status = 403
+    title = "This change of roles is not allowed"
+
+
+class InvitationInvalid(Problem):
+    code = "invitation_invalid"
+    status = 404
+    title = "The invitation is unknown, used or expired"

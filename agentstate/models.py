@@ -1,0 +1,71 @@
+"""The table of working memory: one row per scope and agent, alive or as its tombstone."""
+
+import uuid
+from typing import Any
+
+from django.db import models
+
+from workspaces.models import Handle, Source, TenantModel
+
+
+class State(TenantModel):
+    """A working memory state. Its body is ciphertext; the names of the fields it holds stand beside it (WM-3).
+
+    When a life ends, the row stays as a tombstone: the keyed hash and the last version, no content (PR-12).
+    """
+
+    class Life(models.TextChoices):
+        LIVE = "live"
+        EXPIRED = "expired"
+        DELETED = "deleted"
+        ERASED = "erased"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    scope_kind = models.CharField(max_length=12)
+    scope_hash = models.BinaryField(max_length=32)
+    hash_key_id = models.UUIDField()
+    agent = models.CharField(max_length=256)
+    life = models.CharField(max_length=8, choices=Life.choices, default=Life.LIVE)
+    version = models.PositiveBigIntegerField()
+    epoch = models.CharField(max_length=16)
+    body = models.BinaryField(null=True)
+    data_key_id = models.UUIDField(null=True)
+    body_bytes = models.PositiveIntegerField(default=0)
+    held: Any = models.JSONField(default=dict)
+    type = models.CharField(max_length=40, default="")
+    type_version = models.CharField(max_length=256, default="")
+    types_document = models.PositiveIntegerField(default=0)
+    retention_seconds = models.PositiveIntegerField(default=0)
+    handle = models.ForeignKey(Handle, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    source = models.ForeignKey(Source, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    recent_writes = models.BinaryField(default=bytes)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            # Stops two first writes of one state that race: the second sees the row of the first.
+            models.UniqueConstraint(
+                fields=["workspace", "scope_hash", "agent"], name="one_state_per_scope_and_agent"
+            ),
+            # Stops a tombstone with content, and a live state without.
+            models.CheckConstraint(
+                condition=models.Q(life="live", body__isnull=False, data_key_id__isnull=False)
+                | (~models.Q(life="live") & models.Q(body__isnull=True, data_key_id__isnull=True)),
+                name="only_a_live_state_has_a_body",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workspace", "handle", "-updated_at", "-id"],
+                name="states_of_a_handle",
+                condition=models.Q(life="live"),
+            ),
+            models.Index(fields=["workspace", "due_at"], name="states_due"),
+            models.Index(fields=["workspace", "types_document"], name="states_to_settle"),
+            models.Index(fields=["workspace", "agent"], name="states_of_an_agent"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)

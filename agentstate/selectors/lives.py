@@ -1,0 +1,51 @@
+"""What a row amounts to at a moment: nothing yet, a tombstone, or a live state without its expired fields."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from agentstate import encryption
+from agentstate.documents import Declared
+from agentstate.models import State
+from agentstate.rules import bodies, resends
+from agentstate.types import HeldField, Life
+from workspaces.encryption import KeyDestroyed
+from workspaces.types import WorkspaceRef
+
+
+def life_of(workspace: WorkspaceRef, row: State | None, declared: Declared, *, now: datetime) -> Life:
+    """Open a row; whatever is not live reads as version 0 (WM-9, WM-17)."""
+    if row is None:
+        return Life()
+    ended = Life(numbering=row.version, memory=resends.load(bytes(row.recent_writes)))
+    if row.life != State.Life.LIVE or now >= valid_until(row, declared):
+        return ended
+    try:
+        body, key = encryption.open_body(workspace, row)
+    except KeyDestroyed:
+        return ended
+    held = bodies.unexpired_fields(held_fields(row), declared.type, now)
+    return Life(
+        is_live=True,
+        version=row.version,
+        numbering=row.version,
+        epoch=row.epoch,
+        body={name: body[name] for name in held},
+        held=held,
+        memory=ended.memory,
+        key=key,
+    )
+
+
+def held_fields(row: State) -> dict[str, HeldField]:
+    """Give the fields that a row holds, with the time of the last write that named each."""
+    return {name: HeldField(*entry) for name, entry in row.held.items()}
+
+
+def valid_until(row: State, declared: Declared) -> datetime:
+    """Give when a live state ends: of the retention at its last write and the one now, the shorter counts (WM-3)."""
+    return bodies.valid_until(row.updated_at, row.retention_seconds, declared.type)
+
+
+def due_at(row: State, held: Mapping[str, HeldField], declared: Declared) -> datetime:
+    """Give when the sweep must look at a state: at its end, or when its first field expires (WM-21)."""
+    return bodies.next_expiry(held, declared.type, until=valid_until(row, declared))

@@ -1,0 +1,105 @@
+"""Reading working memory: by agents with content, by people without (WM-17, WM-23)."""
+
+from collections import Counter, defaultdict
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from django.db.models import Count, QuerySet, Sum
+
+from agentstate import access, documents
+from agentstate.models import State
+from agentstate.rules import bodies
+from agentstate.selectors.lives import life_of, valid_until
+from agentstate.types import StateMetadata, StateRead
+from workspaces.scopes import Scope
+from workspaces.types import WorkspaceRef
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """How much working memory a workspace holds, for the effect of a change."""
+
+    states: int = 0
+    bytes: int = 0
+    profiles: int = 0
+    agents: int = 0
+
+
+def read_state(workspace: WorkspaceRef, scope: Scope, agent: str, *, now: datetime) -> StateRead:
+    """Read a state with one lookup that no writer's lock blocks (WM-17, WM-19)."""
+    row = access.find_state(scope, agent)
+    declared = documents.declared_for(workspace, agent)
+    life = life_of(workspace, row, declared, now=now)
+    if row is None or not life.is_live:
+        return StateRead()
+    served = bodies.live_fields(life.held, declared.type, now)
+    until = valid_until(row, declared)
+    return StateRead(
+        body={name: life.body[name] for name in served},
+        version=life.version,
+        updated_at=row.updated_at,
+        valid_until=until,
+        epoch=life.epoch,
+        expires=bodies.expires(served, declared.type, until=until),
+    )
+
+
+def live_states(*, now: datetime) -> QuerySet[State]:
+    """List the live states of the bound workspace."""
+    return State.objects.filter(life=State.Life.LIVE, due_at__gt=now)
+
+
+def states_of_profile(profile_id: UUID) -> QuerySet[State]:
+    """List the states that name a person, alive by what their rows say."""
+    rows = State.objects.filter(life=State.Life.LIVE, handle__profile_id=profile_id)
+    return rows.defer("body", "recent_writes").select_related("source")
+
+
+def metadata_of(workspace: WorkspaceRef, rows: list[State], *, now: datetime) -> list[StateMetadata]:
+    """Describe states without content and without scope ids; leave out what has expired (WM-23)."""
+    described = ((row, valid_until(row, documents.declared_for(workspace, row.agent))) for row in rows)
+    return [_metadata(row, until) for row, until in described if now < until]
+
+
+def totals() -> Totals:
+    """Count what the bound workspace holds."""
+    live = State.objects.filter(life=State.Life.LIVE)
+    counts = live.aggregate(
+        states=Count("id"),
+        bytes=Sum("body_bytes", default=0),
+        profiles=Count("handle__profile", distinct=True),
+        agents=Count("agent", distinct=True),
+    )
+    return Totals(**counts)
+
+
+def states_by_agent() -> dict[str, int]:
+    """Count the states of each agent (PR-3)."""
+    live = State.objects.filter(life=State.Life.LIVE)
+    return dict(live.values_list("agent").annotate(Count("id")).order_by())
+
+
+def held_by_agent() -> dict[str, Counter[str]]:
+    """Count, per agent, in how many states each field is held (PR-3)."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    live = State.objects.filter(life=State.Life.LIVE)
+    for agent, held in live.values_list("agent", "held").iterator():
+        counts[agent].update(dict.fromkeys(held, 1))
+    return counts
+
+
+def _metadata(row: State, until: datetime) -> StateMetadata:
+    return StateMetadata(
+        agent=row.agent,
+        scope_kind=row.scope_kind,
+        source_id=str(row.source_id),
+        source=row.source.name if row.source else "",
+        bytes=row.body_bytes,
+        version=row.version,
+        schema=row.type or None,
+        schema_version=row.type_version or None,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        valid_until=until,
+        fields=len(row.held),
+    )

@@ -1,0 +1,93 @@
+"""What has expired leaves what is stored, in bounded batches, safe with many workers (WM-21, PR-20)."""
+
+from datetime import datetime
+
+import msgspec
+from django.db import transaction
+from django.db.models import Q
+
+from agentstate import documents, encryption
+from agentstate.documents import Declared
+from agentstate.models import State
+from agentstate.rules import bodies
+from agentstate.selectors.lives import due_at, held_fields, valid_until
+from agentstate.services.states import entomb
+from workspaces.documents import live
+from workspaces.encryption import KeyDestroyed
+from workspaces.rules import json
+from workspaces.types import WorkspaceRef
+
+BATCH = 200
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """How many rows a batch looked at, and what it removed."""
+
+    looked_at: int = 0
+    states: int = 0
+    fields: int = 0
+    tombstones: int = 0
+
+    def __add__(self, other: "Swept") -> "Swept":
+        return Swept(
+            *(
+                a + b
+                for a, b in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+            )
+        )
+
+
+@transaction.atomic
+def sweep_states(*, workspace: WorkspaceRef, now: datetime) -> Swept:
+    """Settle a batch of the bound workspace's rows that are due or were written under older object types.
+
+    Nothing here changes a version (WM-9). Rows that another worker or writer holds are skipped.
+    """
+    current = live("object-types")["object-types"].version
+    due = State.objects.filter(Q(due_at__lte=now) | Q(types_document__lt=current))
+    rows = list(due.select_for_update(skip_locked=True)[:BATCH])
+    swept = Swept(looked_at=len(rows))
+    for row in rows:
+        swept += _settle(workspace, row, documents.declared_for(workspace, row.agent), now=now)
+    return swept
+
+
+def _settle(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
+    if row.life != State.Life.LIVE:
+        return _settle_tombstone(row, declared, now=now)
+    if now >= valid_until(row, declared):
+        entomb(workspace, row, into=State.Life.EXPIRED, declared=declared, now=now)
+        row.save()
+        return Swept(states=1)
+    return _settle_fields(workspace, row, declared, now=now)
+
+
+def _settle_tombstone(row: State, declared: Declared, *, now: datetime) -> Swept:
+    if row.due_at <= now:
+        row.delete()
+        return Swept(tombstones=1)
+    row.types_document = declared.document
+    row.save(update_fields=["types_document"])
+    return Swept()
+
+
+def _settle_fields(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
+    """Take the fields out that expired or were dropped, and seal the rest again at the same version."""
+    held = held_fields(row)
+    kept = bodies.kept_fields(held, declared.type, now)
+    gone = set(held) - set(kept)
+    if gone:
+        try:
+            body, key = encryption.open_body(workspace, row)
+        except KeyDestroyed:
+            entomb(workspace, row, into=State.Life.EXPIRED, declared=declared, now=now)
+            row.save()
+            return Swept(states=1)
+        plain = json.compact({name: value for name, value in body.items() if name not in gone})
+        encryption.seal_body(workspace, row, plain, key)
+        row.body_bytes = len(plain)
+        row.held = msgspec.to_builtins(kept)
+    row.types_document = declared.document
+    row.due_at = due_at(row, kept, declared)
+    row.save()
+    return Swept(fields=len(gone))

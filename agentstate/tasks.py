@@ -1,0 +1,38 @@
+"""Periodic work of working memory."""
+
+import logging
+
+from celery import shared_task
+from django.utils import timezone
+
+from agentstate.services.sweep import BATCH, Swept, sweep_states
+from workspaces import access
+
+log = logging.getLogger("lastro.agentstate")
+
+
+@shared_task(name="agentstate.tasks.sweep_states")
+def sweep_all() -> None:
+    """Sweep every workspace until a batch comes back that is not full (PR-20)."""
+    for workspace in access.every_workspace():
+        with access.bound(workspace.id):
+            _sweep(workspace)
+
+
+def _sweep(workspace: access.WorkspaceRef) -> None:
+    total = Swept()
+    while True:
+        batch = sweep_states(workspace=workspace, now=timezone.now())
+        total += batch
+        if batch.looked_at < BATCH:
+            break
+    if total.looked_at:
+        log.info(
+            "states.swept",
+            extra={
+                "workspace": str(workspace.id),
+                "states": total.states,
+                "fields": total.fields,
+                "tombstones": total.tombstones,
+            },
+        )

@@ -1,0 +1,196 @@
+"""Values that travel through working memory."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from workspaces.rules.handles import Handle
+from workspaces.types import Key
+
+SCOPE_KINDS = ("conversation", "task", "object", "subject")
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One declared field of an object type (WM-3)."""
+
+    name: str
+    type: str
+    pii: bool | str = False
+    values: tuple[str, ...] = ()
+    sensitivity: str = ""
+    origin: str = ""
+    label: str = ""
+    description: str = ""
+
+
+class ObjectType(msgspec.Struct, frozen=True):
+    """A declared schema (WM-3), with what holds where it says nothing.
+
+    `cap_bytes` is none where only the request's own limit holds.
+    """
+
+    type: str
+    version: str
+    ownership: str
+    fields: dict[str, Field]
+    agents: tuple[str, ...] = ()
+    state_retention_seconds: int = 30 * 86_400
+    field_retention_seconds: dict[str, int] = {}
+    scopes: tuple[str, ...] = SCOPE_KINDS
+    cap_bytes: int | None = 16_384
+    label: str = ""
+    description: str = ""
+    purposes: tuple[str, ...] = ()
+    recipients: tuple[str, ...] = ()
+
+
+class HeldField(msgspec.Struct, frozen=True, array_like=True):
+    """A field that a state holds: when a write last named it, and its own retention at that write (WM-21)."""
+
+    named_at: int
+    retention_seconds: int | None = None
+
+
+class RemovedField(msgspec.Struct, frozen=True):
+    """A field that states still hold and the next types no longer declare (PR-3)."""
+
+    type: str
+    field: str
+    states: int
+    pointer: str
+
+
+class ChangedField(msgspec.Struct, frozen=True):
+    """A field of which stored values were accepted under another declaration: its type, values or pii."""
+
+    type: str
+    field: str
+    states: int
+    aspect: str
+
+
+class UntypedAgent(msgspec.Struct, frozen=True):
+    """An agent whose states lose their type: nothing of them is served, and it can write nothing."""
+
+    agent: str
+    states: int
+
+
+class ShortenedLimit(msgspec.Struct, frozen=True):
+    """A limit that gets tighter: `cap_bytes`, `retention.state` or `retention.<field>`; none is no limit."""
+
+    type: str
+    limit: str
+    before: int | None
+    after: int
+    states: int
+
+
+class TypeEffects(msgspec.Struct, frozen=True):
+    """What publishing object types does to the states that are stored (PR-3)."""
+
+    removed: tuple[RemovedField, ...] = ()
+    changed: tuple[ChangedField, ...] = ()
+    untyped: tuple[UntypedAgent, ...] = ()
+    shortened: tuple[ShortenedLimit, ...] = ()
+
+
+class RememberedWrite(msgspec.Struct, frozen=True, array_like=True):
+    """A stored write as it is remembered: hashes and the answer, no content (WM-15).
+
+    `key_mac` is empty without an Idempotency-Key; `body_mac` is empty once the key that made it is gone.
+    """
+
+    key_mac: bytes
+    body_mac: bytes
+    credential: bytes
+    mode: str
+    if_version: int
+    version: int = 0
+    epoch: str = ""
+    at: float = 0.0
+    masked: dict[str, int] = {}
+
+
+class StateWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """One write as it came: `raw` is the body of the request, which is hashed and never kept."""
+
+    scope_kind: str
+    scope_id: str
+    agent: str
+    mode: Literal["cas", "merge_by_key"]
+    body: dict[str, Any]
+    if_version: int | None = None
+    subject: Handle | None = None
+    written_at: datetime | None = None
+    idempotency_key: str | None = None
+    raw: bytes = b""
+
+
+class Life(msgspec.Struct, frozen=True):
+    """What a row amounts to now. `numbering` is the last version ever stored, `version` what readers see."""
+
+    is_live: bool = False
+    version: int = 0
+    numbering: int = 0
+    epoch: str = "none"
+    body: dict[str, Any] = {}
+    held: dict[str, HeldField] = {}
+    memory: tuple[RememberedWrite, ...] = ()
+    key: Key | None = None
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """The body that a write leads to, or the reason why it leads to none."""
+
+    body: dict[str, Any] = {}
+    size: int = 0
+    masked: dict[str, int] = {}
+    reason: Literal["not_declared_field", "over_cap"] | None = None
+
+
+class StoredState(msgspec.Struct, frozen=True):
+    """The answer to a write."""
+
+    stored: bool
+    version: int
+    reason: Literal["not_declared_field", "over_cap"] | None = None
+    masked: dict[str, int] = {}
+    epoch: str = "none"
+
+
+class StateDeletion(msgspec.Struct, frozen=True):
+    """The answer to a deletion: whether there was a state, which reads as version 0 now."""
+
+    deleted: bool
+    version: int = 0
+    epoch: str = "none"
+
+
+class StateRead(msgspec.Struct, frozen=True):
+    """The answer to a read. A state that was never written, has expired or was removed is empty, at version 0."""
+
+    body: dict[str, Any] = {}
+    version: int = 0
+    updated_at: datetime | None = None
+    valid_until: datetime | None = None
+    epoch: str = "none"
+    expires: dict[str, datetime] = {}
+
+
+class StateMetadata(msgspec.Struct, frozen=True):
+    """What people may see of a state: never its content, never its scope's id (WM-23)."""
+
+    agent: str
+    scope_kind: str
+    source_id: str
+    source: str
+    bytes: int
+    version: int
+    schema: str | None
+    schema_version: str | None
+    created_at: datetime
+    updated_at: datetime
+    valid_until: datetime
+    fields: int

@@ -1,0 +1,155 @@
+"""Working memory over HTTP (WM-7 to WM-23)."""
+
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
+from agentstate.rules.agents import require_agent
+from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteState, state_write
+from agentstate.services import profiles, states
+from agentstate.selectors.states import read_state
+from agentstate.types import StateDeletion, StateRead, StoredState
+from workspaces import errors
+from workspaces.http.idempotency import key_of
+from workspaces.http.openapi import example, idempotency_key, operation
+from workspaces.http.permissions import Needs
+from workspaces.http.views import ApiView
+from workspaces.scopes import scope_of
+
+_AGENT_STATE = Needs(feature="agent_state", scope="agent_state")
+_BODY_REFUSALS = (
+    errors.InvalidJson,
+    errors.InvalidInput,
+    errors.PayloadTooLarge,
+    errors.UnsupportedMediaType,
+    errors.FeatureOff,
+    errors.ScopeMissing,
+    errors.Forbidden,
+    errors.AgentNotAllowed,
+)
+_SCOPE = {"kind": "conversation", "id": "c-4711"}
+
+
+class AgentStateView(ApiView):
+    tag = "Working memory"
+    needs = {"PUT": _AGENT_STATE}
+
+    @operation(
+        summary="Write a state",
+        body=WriteState,
+        answer=StoredState,
+        refusals=(
+            *_BODY_REFUSALS,
+            AgentStateConflict,
+            InvalidFieldValue,
+            SubjectMismatch,
+            ScopeKindNotDeclared,
+            errors.Conflict,
+        ),
+        parameters=(idempotency_key(),),
+        examples=(
+            example(
+                "merge two fields",
+                {
+                    "scope": _SCOPE,
+                    "agent": "order-taker",
+                    "mode": "merge_by_key",
+                    "body": {"step": "quote"},
+                    "subject": {"type": "phone_e164", "value": "+55 11 91234-5678"},
+                },
+                is_request=True,
+            ),
+            example(
+                "stored",
+                {"stored": True, "version": 3, "reason": None, "masked": {}, "epoch": "pq8xK2vTz1Wb"},
+            ),
+        ),
+    )
+    def put(self, request: Request) -> Response:
+        """Store the whole state at a version (`cas`) or replace single fields (`merge_by_key`) (WM-7, WM-8)."""
+        shape = self.body(request, WriteState)
+        require_agent(request.auth, shape.agent)
+        write = state_write(shape, raw=self.raw, idempotency_key=key_of(request))
+        return Response(states.store_state(caller=request.auth, write=write, now=timezone.now()))
+
+
+class AgentStateReadView(ApiView):
+    tag = "Working memory"
+    needs = {"POST": _AGENT_STATE}
+
+    @operation(
+        summary="Read a state",
+        body=ReadState,
+        answer=StateRead,
+        refusals=_BODY_REFUSALS,
+        examples=(example("by scope and agent", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),),
+    )
+    def post(self, request: Request) -> Response:
+        """Read a state; one that was never written is empty at version 0 (WM-17)."""
+        shape = self.body(request, ReadState)
+        require_agent(request.auth, shape.agent)
+        workspace = request.auth.workspace
+        scope = scope_of(workspace, kind=shape.scope.kind, id=shape.scope.id)
+        return Response(read_state(workspace, scope, shape.agent, now=timezone.now()))
+
+
+class AgentStateDeleteView(ApiView):
+    tag = "Working memory"
+    needs = {"POST": _AGENT_STATE}
+
+    @operation(
+        summary="Remove a state",
+        body=DeleteState,
+        answer=StateDeletion,
+        refusals=(*_BODY_REFUSALS, AgentStateConflict, errors.Conflict),
+        parameters=(idempotency_key(),),
+        examples=(example("at any version", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),),
+    )
+    def post(self, request: Request) -> Response:
+        """Remove a whole state; it reads as never written afterwards (WM-16b)."""
+        shape = self.body(request, DeleteState)
+        require_agent(request.auth, shape.agent)
+        return self.once(request, lambda: self._delete(request, shape))
+
+    def _delete(self, request: Request, shape: DeleteState) -> Response:
+        scope = scope_of(request.auth.workspace, kind=shape.scope.kind, id=shape.scope.id)
+        deletion = states.delete_state(
+            caller=request.auth,
+            scope=scope,
+            agent=shape.agent,
+            if_version=shape.if_version,
+            now=timezone.now(),
+        )
+        return Response(deletion)
+
+
+class ProfileStatesView(ApiView):
+    tag = "Working memory"
+    needs = {"GET": Needs(feature="agent_state", scope="admin", permission="view_state_metadata")}
+
+    @operation(
+        summary="See which states name a person",
+        answer=ProfileStates,
+        refusals=(
+            errors.NotFound,
+            errors.FeatureOff,
+            errors.ScopeMissing,
+            errors.PermissionMissing,
+            errors.InvalidInput,
+        ),
+        parameters=(OpenApiParameter("cursor", str, description="`next_cursor` of the page before."),),
+    )
+    def get(self, request: Request, profile_id: UUID) -> Response:
+        """List size, version and dates, never content; the view is audited (WM-23)."""
+        page = profiles.show_states(
+            workspace=request.auth.workspace,
+            profile_id=profile_id,
+            cursor=request.query_params.get("cursor"),
+            actor=request.auth.actor,
+            now=timezone.now(),
+        )
+        return Response(ProfileStates(items=page.rows, next_cursor=page.next_cursor))

@@ -1,0 +1,46 @@
+"""What every page of the console shows around its content: who, where, and what they may open."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from console.navigation import navigation
+from workspaces import access
+from workspaces.models import Person
+from workspaces.selectors.people import permissions_of
+from workspaces.types import WorkspaceRef
+
+THEMES = ("auto", "light", "dark")
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """Give the shell's variables; the theme comes from a cookie, so that no page flashes."""
+    theme = request.COOKIES.get("theme", "auto")
+    context: dict[str, Any] = {
+        "theme": theme if theme in THEMES else "auto",
+        "environment": settings.LASTRO_ENVIRONMENT,
+        "time_zone": "UTC",
+        "person": None,
+        "workspace": None,
+        "workspaces": [],
+        "nav": [],
+        "may": frozenset(),
+    }
+    person = getattr(request, "user", None)
+    if isinstance(person, Person):
+        context |= _of_person(request, person)
+    return context
+
+
+def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
+    workspace: WorkspaceRef | None = getattr(request, "workspace", None)
+    may = permissions_of(person, workspace) if workspace else frozenset()
+    return {
+        "time_zone": person.time_zone,
+        "person": person,
+        "workspace": workspace,
+        "workspaces": access.workspaces_of(person),
+        "nav": navigation(request.path, workspace, may),
+        "may": may,
+    }

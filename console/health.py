@@ -1,0 +1,79 @@
+"""Whether the process lives, whether it is ready, and what it has counted (PL-11)."""
+
+import os
+
+import valkey
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.http import require_safe
+from kombu import Connection
+
+from console import metrics
+
+
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """Say that the process answers."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """Say whether every part that a request needs is there; 503 names the missing ones."""
+    checks = {
+        "database": _database(),
+        "migrations": _migrations(),
+        "hot_store": _hot_store(),
+        "broker": _broker(),
+    }
+    ready = all(checks.values())
+    body = {name: "ok" if passed else "missing" for name, passed in checks.items()}
+    return JsonResponse({"status": "ready" if ready else "not_ready", **body}, status=200 if ready else 503)
+
+
+@require_safe
+def metrics_page(request: HttpRequest) -> HttpResponse:
+    """Give the metrics to who has their token."""
+    token = settings.LASTRO_METRICS_TOKEN
+    sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if not token or not constant_time_compare(sent, token):
+        raise Http404
+    text = metrics.exposition(many_processes="PROMETHEUS_MULTIPROC_DIR" in os.environ)
+    return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _database() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True
+
+
+def _migrations() -> bool:
+    try:
+        executor = MigrationExecutor(connection)
+        return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError:
+        return False
+
+
+def _hot_store() -> bool:
+    try:
+        client = valkey.Valkey.from_url(settings.HOT_STORE_URL, socket_timeout=1, socket_connect_timeout=1)
+        return bool(client.ping())
+    except valkey.ValkeyError:
+        return False
+
+
+def _broker() -> bool:
+    try:
+        with Connection(settings.CELERY_BROKER_URL, connect_timeout=1) as broker:
+            broker.ensure_connection(max_retries=1, timeout=1)
+    except Exception:  # noqa: BLE001  (the edge of the process: each transport raises its own)
+        return False
+    return True

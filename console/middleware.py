@@ -1,0 +1,111 @@
+"""What happens around every request: its id, its address, its log line and its metrics; and who meets sessions."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from functools import reduce
+from ipaddress import ip_address, ip_network
+from uuid import uuid4
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils.module_loading import import_string
+
+from console import metrics
+from workspaces.types import Caller, Origin
+
+log = logging.getLogger("lastro.http")
+
+Handler = Callable[[HttpRequest], HttpResponse]
+_ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestLog:
+    """Gives the request its id and address, and writes one content-free log line (PL-10, PL-11)."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        started = time.perf_counter()
+        request.request_id = _request_id(request)  # type: ignore[attr-defined]
+        request.origin = Origin(address=client_address(request), request_id=request.request_id)  # type: ignore[attr-defined]
+        response = self._get_response(request)
+        response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
+        self._note(request, response, time.perf_counter() - started)
+        return response
+
+    def _note(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+        match = request.resolver_match
+        route = match.view_name if match else "unknown"
+        metrics.note_request(
+            method=request.method or "", route=route, status=response.status_code, seconds=seconds
+        )
+        caller = getattr(request, "caller", None)
+        ids = {"workspace": str(caller.workspace.id)} if isinstance(caller, Caller) else {}
+        log.info(
+            "request.answered",
+            extra={
+                "request_id": request.request_id,  # type: ignore[attr-defined]
+                "method": request.method,
+                "route": route,
+                "status": response.status_code,
+                "milliseconds": round(seconds * 1000, 2),
+                **ids,
+            },
+        )
+
+
+class PagePolicy:
+    """Keeps people's pages out of every cache (CO-2)."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._get_response(request)
+        response.setdefault("Cache-Control", "no-store")
+        return response
+
+
+def pages_only(get_response: Handler) -> Handler:
+    """Put sessions, CSRF and the rest around people's pages, and nothing around /v1."""
+    pages: Handler = reduce(
+        lambda inner, path: import_string(path)(inner), reversed(settings.PAGE_MIDDLEWARE), get_response
+    )
+
+    def choose(request: HttpRequest) -> HttpResponse:
+        is_page = request.path_info.startswith("/console/") or request.path_info in {"/", "/v1/docs"}
+        return pages(request) if is_page else get_response(request)
+
+    return choose
+
+
+def client_address(request: HttpRequest) -> str:
+    """Give the caller's address; a forwarded one counts only from a trusted proxy (WM-19)."""
+    peer = str(request.META.get("REMOTE_ADDR", ""))
+    if not _is_trusted(peer):
+        return peer
+    hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
+    untrusted = [hop for hop in reversed(hops) if not _is_trusted(hop)]
+    return untrusted[0] if untrusted and _is_address(untrusted[0]) else peer
+
+
+def _request_id(request: HttpRequest) -> str:
+    sent = request.META.get("HTTP_X_REQUEST_ID", "")
+    return sent if _ACCEPTED_ID.fullmatch(sent) else f"req_{uuid4().hex}"
+
+
+def _is_trusted(address: str) -> bool:
+    return _is_address(address) and any(
+        ip_address(address) in ip_network(net) for net in settings.TRUSTED_PROXIES
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,6 @@
+"""What runs by itself, and how often."""
+
+SCHEDULE: dict[str, dict[str, object]] = {
+    "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
+    "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
+}

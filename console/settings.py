@@ -1,0 +1,178 @@
+"""Django's settings. What differs between deployments comes from console.env and nowhere else."""
+
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+
+from console import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+SECRET_KEY = env.secret_key()
+DEBUG = False
+ALLOWED_HOSTS = env.allowed_hosts()
+
+LASTRO_ENVIRONMENT = env.environment()
+LASTRO_BASE_URL = env.base_url()
+LASTRO_MASTER_KEY = env.master_key()
+LASTRO_METRICS_TOKEN = env.metrics_token()
+TRUSTED_PROXIES = env.trusted_proxies()
+HOT_STORE_URL = env.hot_store_url()
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "csp",
+    "guardian",
+    "rest_framework",
+    "drf_spectacular",
+    "workspaces",
+    "agentstate",
+    "history",
+    "assembly",
+    "privacy",
+    "console",
+]
+
+MIDDLEWARE = [
+    "console.middleware.RequestLog",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "console.middleware.pages_only",
+]
+# Sessions, CSRF and the rest are for people's pages: /v1 never meets them (PL-10).
+PAGE_MIDDLEWARE = [
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "console.middleware.PagePolicy",
+]
+
+ROOT_URLCONF = "console.urls"
+WSGI_APPLICATION = "console.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+                "console.context.shell",
+            ]
+        },
+    }
+]
+
+DATABASES = {
+    "default": env.database()
+    | {"CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "TEST": {"TEMPLATE": "template0"}}
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "workspaces.Person"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+ANONYMOUS_USER_NAME = None
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "console:sign_in"
+LOGIN_REDIRECT_URL = "console:home"
+PASSWORD_RESET_TIMEOUT = 3600
+
+CELERY_BROKER_URL = env.broker_url()
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True
+
+vars().update(env.email())
+DEFAULT_FROM_EMAIL = "Lastro <lastro@localhost>"
+
+# The web (PL-19). In production everything is HTTPS.
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "no-referrer"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = env.https()
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = 31_536_000 if env.https() else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.https()
+SECURE_HSTS_PRELOAD = env.https()
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.trusted_proxies() else None
+SESSION_COOKIE_SECURE = env.https()
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = "lastro_session"
+SESSION_COOKIE_AGE = 30 * 60
+SESSION_SAVE_EVERY_REQUEST = True
+CSRF_COOKIE_SECURE = env.https()
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "console.views.errors.csrf_failure"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["workspaces.http.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["workspaces.http.permissions.NeedsMet"],
+    "DEFAULT_RENDERER_CLASSES": ["workspaces.http.renderers.JsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["workspaces.http.parsers.StrictJsonParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "workspaces.http.renderers.OnlyJson",
+    "DEFAULT_SCHEMA_CLASS": "workspaces.http.openapi.RouteSchema",
+    "EXCEPTION_HANDLER": "workspaces.http.exceptions.answer_problem",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Lastro",
+    "VERSION": "1",
+    "DESCRIPTION": "The state of AI agents, under a company's governance.",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "SORT_OPERATIONS": False,
+    "PREPROCESSING_HOOKS": ["workspaces.http.openapi.only_v1"],
+}
+
+LOGGING_CONFIG = None
+LOG_LEVEL = env.log_level()
+
+from console import logging as _logging  # noqa: E402  (needs LOG_LEVEL)
+
+_logging.configure(LOG_LEVEL)

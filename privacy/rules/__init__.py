@@ -1,0 +1,1 @@
+"""What governance decides, without Django."""

@@ -1,0 +1,1 @@
+"""Everything that governance reads, one file per noun."""

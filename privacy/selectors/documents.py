@@ -1,0 +1,43 @@
+"""What a version of a document would change and do (PR-2, PR-3)."""
+
+from typing import Any
+
+from agentstate.documents import types_of
+from agentstate.rules import object_types
+from agentstate.selectors import states
+from agentstate.types import TypeEffects
+from privacy.rules import documents as rules
+from privacy.types import FeatureEffect, Preview
+from workspaces import documents
+from workspaces.documents import LiveDocument
+from workspaces.rules.documents import FEATURES, diff
+
+
+def preview(kind: str, document: Any, *, drop: tuple[str, ...] = ()) -> Preview:
+    """Check a version against its schema and against what is stored, and tell what it would do."""
+    live = documents.live(kind)[kind]
+    problems = rules.problems(kind, document)
+    if problems:
+        return Preview(changes=(), problems=tuple(problems))
+    changes = tuple(diff(live.body, document))
+    if kind == "object-types":
+        effects = type_effects(live, document)
+        return Preview(changes=changes, problems=tuple(object_types.breaks(effects, drop)), types=effects)
+    return Preview(changes=changes, problems=(), features=feature_effects() if kind == "features" else None)
+
+
+def type_effects(live: LiveDocument, document: dict[str, Any]) -> TypeEffects:
+    """Tell what other object types do to the states that are stored (PR-3)."""
+    return object_types.effects(
+        types_of(live),
+        object_types.parse_types(document),
+        held=states.held_by_agent(),
+        states=states.states_by_agent(),
+    )
+
+
+def feature_effects() -> dict[str, FeatureEffect]:
+    """Count what each feature holds in the bound workspace."""
+    held = states.totals()
+    effect = FeatureEffect(states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents)
+    return {feature: effect if feature == "agent_state" else FeatureEffect() for feature in FEATURES}

@@ -1,0 +1,42 @@
+"""The shapes of governance on the wire (PR-2)."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+Kind = Literal["features", "object-types", "masking", "retention", "assembly-policy"]
+
+
+class ProposeChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A proposed version. `replaces` is the live version that it was made from; `type` is another name of `kind`."""
+
+    kind: Kind | None = None
+    type: Kind | None = None
+    document: dict[str, Any]
+    reason: Annotated[str, Meta(min_length=1, max_length=500)]
+    replaces: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    drop: Annotated[tuple[Annotated[str, Meta(max_length=128)], ...], Meta(max_length=200)] = ()
+    space_id: Annotated[str, Meta(max_length=256)] | None = None
+
+
+class ApproveChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An approval says nothing more: the change is named in the path."""
+
+
+class LiveDocumentAnswer(msgspec.Struct, frozen=True):
+    """The live version of a document."""
+
+    kind: str
+    version: int
+    document: dict[str, Any]
+
+
+class ChangeAnswer(msgspec.Struct, frozen=True):
+    """A change and what became of it; `version` is the published one."""
+
+    diff_id: str
+    kind: str
+    status: Literal["proposed", "published"]
+    replaces: int
+    version: int | None = None

@@ -1,0 +1,1 @@
+"""Everything that governance writes, one file per noun."""

@@ -1,0 +1,145 @@
+"""Documents are proposed and published; a feature is switched by the same way (PR-1 to PR-4)."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from privacy.rules import documents as rules
+from privacy.selectors.documents import preview
+from privacy.types import ChangeWish
+from workspaces import access, audit, documents
+from workspaces.errors import Conflict, InvalidDocument, InvalidInput, WrongVersion
+from workspaces.models import Document, DocumentChange, DocumentHead
+from workspaces.rules.documents import FEATURES
+from workspaces.types import Actor, AuditObject, FieldProblem
+
+
+@transaction.atomic
+def propose_change(
+    *, wish: ChangeWish, author_id: UUID | None, actor: Actor, now: datetime
+) -> DocumentChange:
+    """Propose a version of a document (PR-2).
+
+    Raises NotFound for an unknown kind, WrongVersion when the live version is not the one that it replaces, and
+    InvalidDocument with every problem for one that could not be published, such as a held field that is removed and
+    not listed in `drop` (PR-3).
+    """
+    rules.require_kind(wish.kind)
+    _require_reason(wish.reason)
+    _require_live(wish.kind, wish.replaces)
+    _require_publishable(wish.kind, wish.document, wish.drop)
+    change = DocumentChange.objects.create(
+        kind=wish.kind,
+        body=wish.document,
+        drop=list(wish.drop),
+        replaces=wish.replaces,
+        reason=audit.clean_reason(wish.reason),
+        author_id=author_id,
+        proposed_at=now,
+    )
+    audit.record(
+        "document.propose",
+        actor=actor,
+        now=now,
+        on=AuditObject("document", wish.kind),
+        reason=wish.reason,
+        facts={"change": str(change.id), "replaces": wish.replaces},
+    )
+    return change
+
+
+@transaction.atomic
+def publish_change(*, change_id: UUID, publisher_id: UUID | None, actor: Actor, now: datetime) -> Document:
+    """Publish a proposed version; it holds from the commit on, in every process (PR-4).
+
+    1. Lock the head of the kind, so that one publication goes at a time.
+    2. Refuse when the live version moved since the proposal, or when what is stored would break now.
+    3. Write the version, move the head, and write the audit entry, in this transaction.
+    """
+    change = access.one(DocumentChange.objects.select_for_update(), id=change_id)
+    if change.status != DocumentChange.Status.PROPOSED:
+        raise Conflict("The change was published before.")
+    head = DocumentHead.objects.select_for_update().select_related("document").get(kind=change.kind)
+    before = head.document
+    if before.version != change.replaces:
+        raise WrongVersion(f"Version {before.version} is live, the change replaces {change.replaces}.")
+    _require_publishable(change.kind, change.body, tuple(change.drop))
+    document = Document.objects.create(
+        kind=change.kind,
+        version=before.version + 1,
+        body=change.body,
+        reason=change.reason,
+        published_by_id=publisher_id,
+        published_at=now,
+    )
+    head.document = document
+    head.save(update_fields=["document"])
+    change.status, change.published = DocumentChange.Status.PUBLISHED, document
+    change.save(update_fields=["status", "published"])
+    _record_publication(change, before, document, actor=actor, now=now)
+    return document
+
+
+@transaction.atomic
+def change_document(*, wish: ChangeWish, person_id: UUID | None, actor: Actor, now: datetime) -> Document:
+    """Propose a version and publish it at once, as one person may where no second one is asked for (PR-2)."""
+    change = propose_change(wish=wish, author_id=person_id, actor=actor, now=now)
+    return publish_change(change_id=change.id, publisher_id=person_id, actor=actor, now=now)
+
+
+@transaction.atomic
+def switch_feature(
+    *,
+    feature: str,
+    on: bool,
+    reason: str,
+    replaces: int,
+    person_id: UUID | None,
+    actor: Actor,
+    now: datetime,
+) -> Document:
+    """Switch one feature on or off. Turning it off stops access at once and deletes nothing (PR-1, PR-4)."""
+    live = documents.live("features")["features"]
+    enabled = [name for name in FEATURES if (on if name == feature else documents.is_on(live, name))]
+    wish = ChangeWish(kind="features", document={"enabled": enabled}, reason=reason, replaces=replaces)
+    return change_document(wish=wish, person_id=person_id, actor=actor, now=now)
+
+
+def _require_reason(reason: str) -> None:
+    if not 0 < len(reason.strip()) <= rules.MAX_REASON_LENGTH:
+        problem = FieldProblem("/reason", "required", "A reason of 1 to 500 characters is required.")
+        raise InvalidInput(errors=(problem,))
+
+
+def _require_live(kind: str, version: int) -> None:
+    live = documents.live(kind)[kind]
+    if live.version != version:
+        raise WrongVersion(f"Version {live.version} is live.")
+
+
+def _require_publishable(kind: str, document: object, drop: tuple[str, ...]) -> None:
+    problems = preview(kind, document, drop=drop).problems
+    if problems:
+        raise InvalidDocument(errors=problems)
+
+
+def _record_publication(
+    change: DocumentChange, before: Document, document: Document, *, actor: Actor, now: datetime
+) -> None:
+    act = rules.act_of(change.kind, before.body, document.body)
+    is_features = change.kind == "features"
+    features = set(before.body["enabled"]) ^ set(document.body["enabled"]) if is_features else set()
+    on = (
+        AuditObject("feature", ",".join(sorted(features)))
+        if is_features
+        else AuditObject("document", change.kind)
+    )
+    audit.record(
+        act,
+        actor=actor,
+        now=now,
+        on=on,
+        reason=change.reason,
+        facts={"document": change.kind, "version": document.version, "drop": change.drop},
+    )

@@ -1,0 +1,38 @@
+"""Values of governance that travel between its files."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from agentstate.types import TypeEffects
+from workspaces.rules.documents import Change
+from workspaces.types import FieldProblem
+
+
+class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
+    """A version that somebody wants: what it replaces, why, and which held fields it drops (PR-2, PR-3)."""
+
+    kind: str
+    document: Any
+    reason: str
+    replaces: int
+    drop: tuple[str, ...] = ()
+
+
+class FeatureEffect(msgspec.Struct, frozen=True):
+    """What turning a feature on or off does to what is stored."""
+
+    states: int = 0
+    bytes: int = 0
+    profiles: int = 0
+    agents: int = 0
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What a version would change and do, before it is confirmed (PR-2)."""
+
+    changes: tuple[Change, ...]
+    problems: tuple[FieldProblem, ...]
+    types: TypeEffects | None = None
+    features: Mapping[str, FeatureEffect] | None = None

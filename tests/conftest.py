@@ -1,0 +1,86 @@
+"""What every test may ask for. Things are made by tests/factories.py; the cast is small and named."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.api import InProcess, OverHttp
+from tests.server import Server
+from workspaces import encryption
+from workspaces.types import WorkspaceRef
+
+
+@pytest.fixture(scope="session")
+def _deployment_key(django_db_setup: None, django_db_blocker: Any) -> None:
+    """Make the deployment's own key once and for all: a transaction that is rolled back must not own it."""
+    with django_db_blocker.unblock():
+        encryption.deployment_hash("tests", "first use")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_keys() -> None:
+    """Forget keys between tests, as a new process would."""
+    encryption.forget_unwrapped_keys()
+
+
+@pytest.fixture
+def aurora(db: None, _deployment_key: None) -> WorkspaceRef:
+    """A workspace in which working memory is on, with the type `order`."""
+    return factories.make_ready_workspace("Aurora")
+
+
+@pytest.fixture
+def boreal(db: None, _deployment_key: None) -> WorkspaceRef:
+    """Another workspace, ready too."""
+    return factories.make_ready_workspace("Boreal")
+
+
+@pytest.fixture
+def agent(aurora: WorkspaceRef) -> InProcess:
+    """An agent's code in Aurora."""
+    return InProcess(factories.make_key(aurora))
+
+
+@pytest.fixture
+def admin(aurora: WorkspaceRef) -> InProcess:
+    """A back office in Aurora, whose key has the scope `admin` too."""
+    return InProcess(factories.make_key(aurora, "agent_state", "admin", source="back office"))
+
+
+@pytest.fixture
+def stranger(boreal: WorkspaceRef) -> InProcess:
+    """An agent's code in Boreal."""
+    return InProcess(factories.make_key(boreal, "agent_state", "admin"))
+
+
+@pytest.fixture
+def committed(django_db_setup: None, django_db_blocker: Any, _deployment_key: None) -> Iterator[None]:
+    """The database as other processes see it: what a test writes stays, in a workspace of its own."""
+    with django_db_blocker.unblock():
+        yield
+
+
+@pytest.fixture(scope="session")
+def server(
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_setup: None,
+    django_db_blocker: Any,
+    _deployment_key: None,
+) -> Iterator[Server]:
+    """A real server over this worker's database."""
+    with django_db_blocker.unblock():
+        running = Server(tmp_path_factory.mktemp("server")).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def over_http(committed: None, server: Server) -> Callable[..., OverHttp]:
+    """Make a client of the real server with a key of a new scope set: `over_http(workspace, "agent_state")`."""
+
+    def connect(workspace: WorkspaceRef, *scopes: str, **wish: Any) -> OverHttp:
+        return OverHttp(server.url, factories.make_key(workspace, *scopes, **wish))
+
+    return connect

@@ -1,0 +1,93 @@
+"""One handler turns every refusal into an RFC 9457 problem (PL-8)."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+from workspaces import errors
+from workspaces.errors import Problem, Unavailable
+
+log = logging.getLogger("lastro.http")
+
+_DRF_ANSWERS: dict[type[Exception], type[Problem]] = {
+    drf.NotAuthenticated: errors.Unauthenticated,
+    drf.AuthenticationFailed: errors.Unauthenticated,
+    drf.MethodNotAllowed: errors.MethodNotAllowed,
+    drf.UnsupportedMediaType: errors.UnsupportedMediaType,
+    drf.NotFound: errors.NotFound,
+    Http404: errors.NotFound,
+    RequestDataTooBig: errors.PayloadTooLarge,
+    OperationalError: Unavailable,
+    InterfaceError: Unavailable,
+}
+
+
+def answer_problem(error: Exception, context: dict[str, Any]) -> Response:
+    """Answer any exception of a /v1 view; only the class of an unexpected one is logged."""
+    problem = problem_of(error)
+    if problem.status == 500:
+        log.error("request.failed", exc_info=error)
+    request = context["request"]._request
+    response = Response(body_of(problem, request_id=request.request_id), status=problem.status)
+    response.content_type = "application/problem+json"
+    for name, value in headers_of(problem).items():
+        response[name] = value
+    return response
+
+
+def problem_of(error: Exception) -> Problem:
+    """Give the refusal that an exception stands for."""
+    if isinstance(error, Problem):
+        return error
+    for kind, answer in _DRF_ANSWERS.items():
+        if isinstance(error, kind):
+            return answer()
+    return Problem()
+
+
+def body_of(problem: Problem, *, request_id: str) -> dict[str, Any]:
+    """Give the members of the problem; a detail never carries what the caller sent."""
+    body: dict[str, Any] = {
+        "type": f"https://lastro.dev/errors/{problem.code}",
+        "title": problem.title,
+        "status": problem.status,
+        "code": problem.code,
+        "request_id": request_id,
+    }
+    if problem.detail:
+        body["detail"] = problem.detail
+    if problem.errors:
+        body["errors"] = problem.errors
+    return body
+
+
+def headers_of(problem: Problem) -> dict[str, str]:
+    """Give the headers that go with a status."""
+    if isinstance(problem, Unavailable):
+        return {"Retry-After": str(problem.retry_after_seconds)}
+    return {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}
+
+
+def plain_problem(request: HttpRequest, problem: Problem) -> JsonResponse:
+    """Answer a problem where no view of /v1 was reached."""
+    body = body_of(problem, request_id=getattr(request, "request_id", ""))
+    return JsonResponse(
+        body, status=problem.status, content_type="application/problem+json", headers=headers_of(problem)
+    )
+
+
+def catalogue() -> dict[str, type[Problem]]:
+    """List every code that the server can answer, of every app, for the docs and the tests."""
+    return {kind.code: kind for kind in _subclasses(Problem)}
+
+
+def _subclasses(kind: type[Problem]) -> Iterator[type[Problem]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _subclasses(child)

@@ -1,0 +1,22 @@
+"""The limits of /v1 in one table: how many bytes a body may have, by the name of the route (PL-10)."""
+
+KIB = 1024
+MIB = 1024 * KIB
+
+BODY_BYTES: dict[str, int] = {
+    "agent-state": 2 * MIB,
+    "agent-state-read": 16 * KIB,
+    "agent-state-delete": 16 * KIB,
+    "batch": 4 * MIB,
+    "config-diffs": 1 * MIB,
+    "config-approve": 16 * KIB,
+    "ingest-status": 16 * KIB,
+    "profile-search": 16 * KIB,
+}
+DEFAULT_BODY_BYTES = 16 * KIB
+BATCH_ITEMS = 500
+
+
+def body_bytes(route: str | None) -> int:
+    """Give the limit of a route's body in bytes."""
+    return BODY_BYTES.get(route or "", DEFAULT_BODY_BYTES)

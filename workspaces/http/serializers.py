@@ -1,0 +1,45 @@
+"""Shapes that more than one app has on the wire."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from workspaces.errors import InvalidInput
+from workspaces.rules import handles
+from workspaces.types import FieldProblem
+
+HandleType = Literal[
+    "phone_e164",
+    "wa_id",
+    "wa_jid",
+    "wa_lid",
+    "wa_bsuid",
+    "email",
+    "gov_id_hmac",
+    "app_user_id",
+    "system_id",
+    "org_registry_hmac",
+    "email_domain",
+    "anon_id",
+]
+
+
+class HandleShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A handle: its type, its value in any spelling, and for some types a namespace (`scope`)."""
+
+    type: HandleType
+    value: Annotated[str, Meta(min_length=1, max_length=320)]
+    scope: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    subject_kind: Annotated[str, Meta(max_length=64)] | None = None
+
+
+def handle_value(shape: HandleShape, pointer: str) -> handles.Handle:
+    """Bring a handle to its canonical form, or refuse it with pointers below `pointer`."""
+    try:
+        return handles.canonical(shape.type, shape.value, shape.scope or "")
+    except InvalidInput as error:
+        moved = tuple(
+            FieldProblem(pointer + problem.pointer, problem.code, problem.detail) for problem in error.errors
+        )
+        raise InvalidInput(errors=moved) from error

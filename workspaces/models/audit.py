@@ -1,0 +1,98 @@
+"""The audit chains: one per workspace and one of the deployment (PR-21, PR-22).
+
+Entries are append-only: a trigger refuses UPDATE, DELETE and TRUNCATE to everybody.
+"""
+
+import uuid
+from typing import Any
+
+from django.db import models
+
+from workspaces.models.tenancy import TenantModel
+
+
+class ChainedEntry(models.Model):
+    """One governance act, hashed together with the entry before it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    seq = models.PositiveBigIntegerField()
+    at = models.DateTimeField()
+    act = models.CharField(max_length=60)
+    actor_kind = models.CharField(max_length=10)
+    actor_id = models.CharField(max_length=64)
+    actor_name = models.CharField(max_length=320)
+    address = models.CharField(max_length=64)
+    request_id = models.CharField(max_length=64)
+    object_kind = models.CharField(max_length=40)
+    object_id = models.CharField(max_length=128)
+    reason = models.TextField()
+    result = models.CharField(max_length=20)
+    facts: Any = models.JSONField()
+    previous_hash = models.BinaryField(max_length=32)
+    hash = models.BinaryField(max_length=32)
+
+    class Meta:
+        abstract = True
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.act} #{self.seq}"
+
+
+class AuditEntry(ChainedEntry, TenantModel):
+    """An act inside a workspace."""
+
+    class Meta(ChainedEntry.Meta):
+        constraints = [
+            # Stops a fork of the chain: two entries after the same one.
+            models.UniqueConstraint(fields=["workspace", "seq"], name="one_audit_entry_per_seq")
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "act", "-seq"], name="audit_by_act"),
+            models.Index(fields=["workspace", "object_kind", "object_id", "-seq"], name="audit_by_object"),
+            models.Index(fields=["workspace", "actor_id", "-seq"], name="audit_by_actor"),
+        ]
+
+
+class AuditHead(TenantModel):
+    """The last entry of a workspace's chain. Its row is what a writer locks."""
+
+    seq = models.PositiveBigIntegerField(default=0)
+    hash = models.BinaryField(max_length=32, default=bytes(32))
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            # Stops two heads, and so two chains, of one workspace.
+            models.UniqueConstraint(fields=["workspace"], name="one_audit_head_per_workspace")
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.seq}"
+
+
+class DeploymentAuditEntry(ChainedEntry):
+    """An act outside every workspace, such as a failed sign-in."""
+
+    class Meta(ChainedEntry.Meta):
+        constraints = [
+            # Stops a fork of the deployment's chain.
+            models.UniqueConstraint(fields=["seq"], name="one_deployment_audit_entry_per_seq")
+        ]
+
+
+class DeploymentAuditHead(models.Model):
+    """The last entry of the deployment's chain: one row, with id 1."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    seq = models.PositiveBigIntegerField(default=0)
+    hash = models.BinaryField(max_length=32, default=bytes(32))
+
+    class Meta:
+        default_permissions = ()
+        constraints = [
+            # Stops a second head of the deployment's chain.
+            models.CheckConstraint(condition=models.Q(id=1), name="one_deployment_audit_head")
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.seq}"

@@ -1,0 +1,98 @@
+"""The workspace, and the base of every table that belongs to one (PL-1)."""
+
+import uuid
+from contextvars import ContextVar
+from typing import Any, Self
+
+from django.db import models
+
+from workspaces.rules.rights import PERMISSIONS
+from workspaces.types import WorkspaceRef
+
+_bound: ContextVar[uuid.UUID | None] = ContextVar("bound_workspace", default=None)
+
+
+class WorkspaceNotBound(RuntimeError):
+    """Tenant data was asked for outside `access.bound`, or of another workspace than the bound one."""
+
+
+def bound_workspace_id() -> uuid.UUID:
+    """Give the id of the workspace that this thread of work is bound to, or raise."""
+    workspace_id = _bound.get()
+    if workspace_id is None:
+        raise WorkspaceNotBound
+    return workspace_id
+
+
+class Workspace(models.Model):
+    """A tenant: its keys, features, schemas, people and data; nothing crosses it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    slug = models.SlugField(max_length=63, unique=True)
+    name = models.CharField(max_length=120)
+    key_id = models.UUIDField()
+    hash_key_id = models.UUIDField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()
+        permissions = sorted(PERMISSIONS.items())
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def ref(self) -> WorkspaceRef:
+        """Give the value that callers carry."""
+        return WorkspaceRef(
+            id=self.id, slug=self.slug, name=self.name, key_id=self.key_id, hash_key_id=self.hash_key_id
+        )
+
+
+class TenantQuerySet(models.QuerySet["TenantModel"]):
+    """Rows of one workspace. Rows made in bulk are held to the bound workspace too."""
+
+    def bulk_create(self, objs: Any, *args: Any, **kwargs: Any) -> Any:
+        rows = list(objs)
+        for row in rows:
+            row.require_bound()
+        return super().bulk_create(rows, *args, **kwargs)
+
+
+class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: ignore[misc]
+    """The default manager: rows of the bound workspace, and an error when none is bound."""
+
+    def get_queryset(self) -> models.QuerySet[Any]:
+        return super().get_queryset().filter(workspace_id=bound_workspace_id())
+
+
+class TenantModel(models.Model):
+    """A row of one workspace."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, default=bound_workspace_id, related_name="+", db_index=False
+    )
+
+    objects = TenantManager()
+
+    class Meta:
+        abstract = True
+        default_permissions = ()
+
+    def require_bound(self) -> None:
+        """Refuse to write a row of a workspace that is not the bound one."""
+        if self.workspace_id != bound_workspace_id():
+            raise WorkspaceNotBound
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.require_bound()
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        self.require_bound()
+        return super().delete(*args, **kwargs)
+
+    def refresh(self) -> Self:
+        """Read the row again."""
+        self.refresh_from_db()
+        return self

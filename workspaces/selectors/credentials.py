@@ -1,0 +1,105 @@
+"""Who a key or a token stands for (PL-3)."""
+
+import hmac
+from datetime import datetime
+from ipaddress import ip_address, ip_network
+
+from django.db.models import QuerySet
+
+from workspaces import access, encryption
+from workspaces.errors import Forbidden, Unauthenticated
+from workspaces.models import ApiKey, PersonalToken
+from workspaces.models.credentials import Credential
+from workspaces.rules.credentials import SOURCE_KEY, KeyText, parse_key
+from workspaces.selectors.people import permissions_of
+from workspaces.types import Actor, Caller, Origin, WorkspaceRef
+
+
+def caller_of(text: str, *, origin: Origin, now: datetime) -> Caller:
+    """Give the caller that a key or token stands for, or refuse it.
+
+    Raises Unauthenticated for every text that opens nothing, without saying why, and Forbidden for a key that is
+    used from outside its networks.
+    """
+    parts = parse_key(text)
+    if parts is None:
+        raise Unauthenticated
+    if parts.prefix == SOURCE_KEY:
+        return _source_caller(parts, origin, now)
+    return _person_caller(parts, origin, now)
+
+
+def secret_hash(parts: KeyText) -> bytes:
+    """Hash a secret as it is stored."""
+    return encryption.deployment_hash("credential", parts.prefix, parts.key_id, parts.secret)
+
+
+def api_keys() -> QuerySet[ApiKey]:
+    """List the workspace's keys, newest first."""
+    return ApiKey.objects.select_related("source", "made_by").order_by("-created_at", "-id")
+
+
+def tokens_of(person_id: object) -> QuerySet[PersonalToken]:
+    """List a person's tokens in the workspace, newest first."""
+    return PersonalToken.objects.filter(person_id=person_id).order_by("-created_at")
+
+
+def _source_caller(parts: KeyText, origin: Origin, now: datetime) -> Caller:
+    key = access.find_api_key(parts.key_id)
+    _require_live(key, parts, now)
+    assert key is not None  # noqa: S101  (_require_live refused None)
+    _require_network(key.networks, origin.address)
+    return Caller(
+        workspace=key.workspace.ref,
+        actor=_actor("key", key, f"{key.source.name} ({key.name})", origin),
+        credential_id=key.id,
+        source_id=key.source_id,
+        source_name=key.source.name,
+        scopes=frozenset(key.scopes),
+        agents=frozenset(key.agents),
+        resend=key.resend,
+        last_used_on=key.last_used_on,
+    )
+
+
+def _person_caller(parts: KeyText, origin: Origin, now: datetime) -> Caller:
+    token = access.find_personal_token(parts.key_id)
+    _require_live(token, parts, now)
+    assert token is not None  # noqa: S101  (_require_live refused None)
+    workspace: WorkspaceRef = token.workspace.ref
+    held = permissions_of(token.person, workspace) if token.person.is_active else frozenset()
+    if not held:
+        raise Unauthenticated
+    return Caller(
+        workspace=workspace,
+        actor=_actor("token", token, token.person.email, origin),
+        credential_id=token.id,
+        person_id=token.person_id,
+        permissions=held & frozenset(token.permissions),
+        last_used_on=token.last_used_on,
+    )
+
+
+def _actor(kind: str, credential: Credential, name: str, origin: Origin) -> Actor:
+    return Actor(
+        kind=kind,  # type: ignore[arg-type]
+        id=str(credential.id),
+        name=name,
+        address=origin.address,
+        request_id=origin.request_id,
+    )
+
+
+def _require_live(credential: Credential | None, parts: KeyText, now: datetime) -> None:
+    stored = bytes(credential.secret_hash) if credential else bytes(32)
+    if (
+        not hmac.compare_digest(stored, secret_hash(parts))
+        or credential is None
+        or not credential.is_live(now)
+    ):
+        raise Unauthenticated
+
+
+def _require_network(networks: list[str], address: str) -> None:
+    if networks and not any(ip_address(address) in ip_network(network) for network in networks):
+        raise Forbidden("The key may not be used from this network.")

@@ -1,0 +1,48 @@
+"""Finding a person by a handle or a pseudonym, without ever storing the handle (PL-6, CO-3)."""
+
+from django.db.models import QuerySet
+
+from workspaces import encryption
+from workspaces.errors import InvalidInput
+from workspaces.models import Handle, Profile
+from workspaces.rules import handles
+from workspaces.rules.handles import Handle as HandleValue
+from workspaces.types import WorkspaceRef
+
+
+def handle_hash(workspace: WorkspaceRef, handle: HandleValue) -> bytes:
+    """Hash a canonical handle as it is stored."""
+    return encryption.keyed_hash(workspace, "handle", handle.text)
+
+
+def known_handle(workspace: WorkspaceRef, handle: HandleValue) -> Handle | None:
+    """Give the row of a handle that was seen before."""
+    return Handle.objects.select_related("profile").filter(hash=handle_hash(workspace, handle)).first()
+
+
+def profiles() -> QuerySet[Profile]:
+    """List the profiles of the bound workspace with their handles' hints."""
+    return Profile.objects.prefetch_related("handles")
+
+
+def find_profile(
+    workspace: WorkspaceRef, query: str, *, type: str | None = None, namespace: str | None = None
+) -> Profile | None:
+    """Find the profile that a pseudonym or an identifier names, in whatever spelling it was typed."""
+    text = query.strip()
+    if text.startswith("p_"):
+        return profiles().filter(pseudonym=text.lower()).first()
+    hashes = [handle_hash(workspace, handle) for handle in _readings(text, type, namespace)]
+    found = Handle.objects.filter(hash__in=hashes).values_list("profile_id", flat=True).first()
+    return profiles().filter(id=found).first() if found else None
+
+
+def _readings(text: str, type: str | None, namespace: str | None) -> list[HandleValue]:
+    """List what an identifier may mean: the named type, or each type without a namespace that accepts it."""
+    readings = []
+    for candidate in [type] if type else [name for name, takes in handles.HANDLE_TYPES.items() if not takes]:
+        try:
+            readings.append(handles.canonical(candidate, text, namespace or ""))
+        except InvalidInput:
+            continue
+    return readings

@@ -1,0 +1,95 @@
+"""The shapes of the platform's own routes (niadra-compatible where that client calls them, WM-26)."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from workspaces.http.limits import BATCH_ITEMS
+from workspaces.http.serializers import HandleType
+
+
+class SearchProfiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pseudonym (`p_...`) or an identifier in any spelling, narrowed by a handle type and its namespace."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=320)]
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    type: HandleType | None = None
+    scope: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+
+
+class FoundHandle(msgspec.Struct, frozen=True):
+    """A handle as people see it: a hint, never its value."""
+
+    type: str
+    value: str
+
+
+class FoundProfile(msgspec.Struct, frozen=True):
+    """A profile that a search gave."""
+
+    profile_id: str
+    pseudonym: str
+    kind: Literal["person"]
+    partial: bool
+    handles: list[FoundHandle]
+    last_seen: datetime
+
+
+class FoundProfiles(msgspec.Struct, frozen=True):
+    items: list[FoundProfile]
+
+
+class SourceMe(msgspec.Struct, frozen=True):
+    """Who the key stands for."""
+
+    space_id: str
+    tenant_id: str
+    region: str
+    environment: str
+    source_id: str
+    source_name: str
+    key_id: str
+    scopes: list[str]
+    audience: str
+    verification_ceiling: str
+    purposes: list[str]
+    agent_memory: bool
+
+
+class SdkProfileType(msgspec.Struct, frozen=True):
+    type: str
+
+
+class SdkProfile(msgspec.Struct, frozen=True):
+    """What a client may use: the enabled features and the declared types."""
+
+    features: list[str]
+    types: list[SdkProfileType]
+    tool_bindings: list[str] = []
+    valid_for_s: int = 60
+
+
+class IngestStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Asks about one conversation or one task."""
+
+    conversation_id: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
+    task_id: Annotated[str, Meta(min_length=1, max_length=512)] | None = None
+
+
+class IngestState(msgspec.Struct, frozen=True):
+    state: Literal["unknown"] = "unknown"
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Items of a client's session. They are accepted, and nothing of them is kept."""
+
+    items: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=BATCH_ITEMS)]
+
+
+class BatchAnswer(msgspec.Struct, frozen=True):
+    accepted: int
+    duplicates: int = 0
+    errors: list[str] = []
+    masked: dict[str, int] = {}

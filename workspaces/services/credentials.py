@@ -1,0 +1,198 @@
+"""Keys of sources and tokens of people: made, rotated, revoked (PL-3)."""
+
+import os
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from uuid import UUID
+
+import msgspec
+from django.db import transaction
+
+from workspaces import access, audit
+from workspaces.errors import InvalidInput
+from workspaces.models import ApiKey, Person, PersonalToken, Source
+from workspaces.models.credentials import Credential
+from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text
+from workspaces.rules.rights import KEY_SCOPES
+from workspaces.selectors.credentials import secret_hash
+from workspaces.selectors.people import permissions_of
+from workspaces.types import Actor, AuditObject, Caller, FieldProblem, WorkspaceRef
+
+MAX_TOKEN_LIFE = timedelta(days=90)
+DEFAULT_KEY_LIFE = timedelta(days=90)
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A credential just made, with the text that is shown this once."""
+
+    id: UUID
+    text: str
+
+    def __repr__(self) -> str:
+        return f"Made(id={self.id})"
+
+
+class KeyWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a new source key is to be."""
+
+    source: str
+    name: str
+    scopes: tuple[str, ...]
+    agents: tuple[str, ...] = ()
+    networks: tuple[str, ...] = ()
+    resend: bool = False
+    expires_at: datetime | None = None
+
+
+@transaction.atomic
+def make_api_key(*, wish: KeyWish, maker: Person | None, actor: Actor, now: datetime) -> Made:
+    """Make a key of a source, which is made too when it is new. Raises InvalidInput for unknown scopes or networks."""
+    _require_key_wish(wish)
+    source, _ = Source.objects.get_or_create(name=wish.source, defaults={"created_at": now})
+    key = ApiKey(
+        source=source,
+        name=wish.name,
+        scopes=sorted(wish.scopes),
+        agents=list(wish.agents),
+        networks=list(wish.networks),
+        resend=wish.resend,
+        expires_at=wish.expires_at,
+        created_at=now,
+        made_by=maker,
+    )
+    text = _fill_secret(key, SOURCE_KEY)
+    key.save(force_insert=True)
+    audit.record(
+        "key.create",
+        actor=actor,
+        now=now,
+        on=AuditObject("key", str(key.id)),
+        facts={
+            "source": str(source.id),
+            "scopes": key.scopes,
+            "agents": len(key.agents),
+            "resend": key.resend,
+        },
+    )
+    return Made(key.id, text)
+
+
+@transaction.atomic
+def rotate_api_key(
+    *, key_id: UUID, overlap: timedelta, maker: Person | None, actor: Actor, now: datetime
+) -> Made:
+    """Make a key with the rights of an old one, which stops after the overlap."""
+    old = access.one(ApiKey.objects.select_for_update(), id=key_id)
+    life = old.expires_at - old.created_at if old.expires_at else None
+    key = ApiKey(
+        source_id=old.source_id,
+        name=old.name,
+        scopes=old.scopes,
+        agents=old.agents,
+        networks=old.networks,
+        resend=old.resend,
+        expires_at=now + life if life else None,
+        created_at=now,
+        made_by=maker,
+        replaces=old,
+    )
+    text = _fill_secret(key, SOURCE_KEY)
+    key.save(force_insert=True)
+    old.expires_at = min(old.expires_at or now + overlap, now + overlap)
+    old.save(update_fields=["expires_at"])
+    audit.record(
+        "key.rotate",
+        actor=actor,
+        now=now,
+        on=AuditObject("key", str(old.id)),
+        facts={"new_key": str(key.id), "overlap_seconds": int(overlap.total_seconds())},
+    )
+    return Made(key.id, text)
+
+
+@transaction.atomic
+def revoke_api_key(*, key_id: UUID, reason: str, actor: Actor, now: datetime) -> None:
+    """Stop a key at once."""
+    _revoke(access.one(ApiKey.objects.select_for_update(), id=key_id), "key", reason, actor, now)
+
+
+@transaction.atomic
+def make_token(
+    *,
+    workspace: WorkspaceRef,
+    person: Person,
+    name: str,
+    permissions: Iterable[str],
+    life: timedelta,
+    actor: Actor,
+    now: datetime,
+) -> Made:
+    """Make a personal token with some of the person's own permissions, for at most 90 days."""
+    wished = frozenset(permissions)
+    if not wished or not wished <= permissions_of(person, workspace):
+        problem = FieldProblem(
+            "/permissions", "not_held", "A token takes only permissions that its owner holds."
+        )
+        raise InvalidInput(errors=(problem,))
+    if not timedelta(0) < life <= MAX_TOKEN_LIFE:
+        raise InvalidInput(errors=(FieldProblem("/life", "too_long", "A token lives at most 90 days."),))
+    token = PersonalToken(
+        person=person, name=name, permissions=sorted(wished), created_at=now, expires_at=now + life
+    )
+    text = _fill_secret(token, PERSONAL_TOKEN)
+    token.save(force_insert=True)
+    audit.record(
+        "token.create",
+        actor=actor,
+        now=now,
+        on=AuditObject("token", str(token.id)),
+        facts={"permissions": token.permissions},
+    )
+    return Made(token.id, text)
+
+
+@transaction.atomic
+def revoke_token(*, token_id: UUID, person: Person, actor: Actor, now: datetime) -> None:
+    """Stop one of a person's own tokens at once."""
+    token = access.one(PersonalToken.objects.select_for_update(), id=token_id, person=person)
+    _revoke(token, "token", "", actor, now)
+
+
+def note_use(*, caller: Caller, now: datetime) -> None:
+    """Keep the day on which a credential was last used: at most one write a day."""
+    if caller.last_used_on != now.date():
+        model = ApiKey if caller.is_source else PersonalToken
+        model.objects.filter(id=caller.credential_id).update(last_used_on=now.date())
+
+
+def _fill_secret(credential: Credential, prefix: str) -> str:
+    parts, text = key_text(prefix, key_id_entropy=os.urandom(10), secret=os.urandom(32))
+    credential.key_id, credential.secret_hash = parts.key_id, secret_hash(parts)
+    return text
+
+
+def _revoke(credential: Credential, kind: str, reason: str, actor: Actor, now: datetime) -> None:
+    credential.revoked_at = credential.revoked_at or now
+    credential.save(update_fields=["revoked_at"])
+    on = AuditObject(kind, str(credential.id))
+    audit.record(f"{kind}.revoke", actor=actor, now=now, on=on, reason=reason)
+
+
+def _require_key_wish(wish: KeyWish) -> None:
+    problems = []
+    if not wish.scopes or not set(wish.scopes) <= set(KEY_SCOPES):
+        known = ", ".join(KEY_SCOPES)
+        problems.append(FieldProblem("/scopes", "not_a_choice", f"Give at least one scope of: {known}."))
+    if not all(_is_network(network) for network in wish.networks):
+        problems.append(FieldProblem("/networks", "wrong_form", "Networks look like 10.0.0.0/8."))
+    if problems:
+        raise InvalidInput(errors=tuple(problems))
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,199 @@
+"""People join by invitation, hold roles, and sign in (PL-2, PL-4)."""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+
+from workspaces import access, audit, encryption
+from workspaces.errors import InvitationInvalid, RoleNotAllowed
+from workspaces.models import Invitation, Membership, Person, Role
+from workspaces.rules.rights import ROLES
+from workspaces.selectors.people import roles_of
+from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
+
+INVITATION_LIFE = timedelta(days=7)
+FAILURES_BEFORE_LOCK = 10
+LOCKED_FOR = timedelta(minutes=15)
+
+
+def actor_of(person: Person, origin: Origin) -> Actor:
+    """Give a person as the audit names them."""
+    return Actor(
+        kind="person",
+        id=str(person.id),
+        name=person.email,
+        address=origin.address,
+        request_id=origin.request_id,
+    )
+
+
+@transaction.atomic
+def invite(
+    *,
+    workspace: WorkspaceRef,
+    email: str,
+    roles: Iterable[str],
+    inviter: Person | None,
+    actor: Actor,
+    now: datetime,
+) -> str:
+    """Invite somebody by e-mail; give the link's token, which is stored hashed and works once within 7 days."""
+    chosen = _known_roles(roles)
+    token = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        email=email.lower(),
+        roles=chosen,
+        token_hash=_token_hash(token),
+        invited_by=inviter,
+        made_at=now,
+        expires_at=now + INVITATION_LIFE,
+    )
+    audit.record(
+        "person.invite",
+        actor=actor,
+        now=now,
+        on=AuditObject("invitation", str(invitation.id)),
+        facts={"roles": chosen},
+    )
+    transaction.on_commit(lambda: _mail_invitation(email, workspace, token))
+    return token
+
+
+def invitation_link(token: str) -> str:
+    """Give the address that an invited person opens."""
+    return f"{settings.LASTRO_BASE_URL}/console/invitation/{token}/"
+
+
+def open_invitation(token: str, *, now: datetime) -> Invitation:
+    """Give the invitation that a link names, or refuse one that is unknown, used or expired."""
+    invitation = access.find_invitation(_token_hash(token))
+    if invitation is None or invitation.accepted_at is not None or now >= invitation.expires_at:
+        raise InvitationInvalid
+    return invitation
+
+
+@transaction.atomic
+def accept_invitation(*, token: str, name: str, password: str, origin: Origin, now: datetime) -> Person:
+    """Make the invited person a member, with a new account or the one that has their address already.
+
+    An existing account keeps its name; its password must be the one given, or the invitation is refused.
+    """
+    invitation = open_invitation(token, now=now)
+    with access.bound(invitation.workspace_id):
+        # The row's lock stops a link that is used twice at once.
+        invitation = Invitation.objects.select_for_update().get(id=invitation.id, accepted_at=None)
+        person = _account(invitation.email, name=name, password=password, now=now)
+        join(person=person, roles=invitation.roles, actor=actor_of(person, origin), now=now)
+        invitation.accepted_at = now
+        invitation.save(update_fields=["accepted_at"])
+    return person
+
+
+@transaction.atomic
+def join(*, person: Person, roles: Iterable[str], actor: Actor, now: datetime) -> None:
+    """Make a person a member of the bound workspace with these roles."""
+    chosen = _known_roles(roles)
+    Membership.objects.get_or_create(person=person, defaults={"joined_at": now})
+    _set_roles(person, chosen)
+    audit.record(
+        "person.join",
+        actor=actor,
+        now=now,
+        on=AuditObject("person", str(person.id)),
+        facts={"roles": chosen},
+    )
+
+
+@transaction.atomic
+def change_roles(
+    *, person: Person, roles: Iterable[str], changer: Person, reason: str, actor: Actor, now: datetime
+) -> None:
+    """Give a member of the bound workspace exactly these roles. Nobody changes their own (PL-2)."""
+    if person.id == changer.id:
+        raise RoleNotAllowed("Nobody changes their own roles: ask another owner.")
+    access.one(Membership, person=person)
+    before, after = list(roles_of(person)), _known_roles(roles)
+    _set_roles(person, after)
+    audit.record(
+        "role.change",
+        actor=actor,
+        now=now,
+        on=AuditObject("person", str(person.id)),
+        reason=reason,
+        facts={"before": before, "after": after},
+    )
+
+
+@transaction.atomic
+def note_sign_in(*, person: Person, origin: Origin, now: datetime) -> None:
+    """Write a sign-in to the deployment's chain and forget earlier failures."""
+    Person.objects.filter(id=person.id).update(failed_sign_ins=0, locked_until=None)
+    audit.record_outside(
+        "person.sign_in", actor=actor_of(person, origin), now=now, on=AuditObject("person", str(person.id))
+    )
+
+
+@transaction.atomic
+def note_failed_sign_in(*, email: str, origin: Origin, now: datetime) -> None:
+    """Write a failed sign-in, the name as a keyed hash (PR-21), and lock the account after too many."""
+    person = Person.objects.select_for_update().filter(email=email.lower()).first()
+    if person is not None:
+        person.failed_sign_ins += 1
+        if person.failed_sign_ins >= FAILURES_BEFORE_LOCK:
+            person.failed_sign_ins, person.locked_until = 0, now + LOCKED_FOR
+        person.save(update_fields=["failed_sign_ins", "locked_until"])
+    name_hash = encryption.deployment_hash("sign-in-name", email.lower()).hex()
+    actor = Actor(kind="person", id="", name="", address=origin.address, request_id=origin.request_id)
+    audit.record_outside(
+        "person.sign_in", actor=actor, now=now, on=AuditObject("name_hash", name_hash), result="refused"
+    )
+
+
+@transaction.atomic
+def note_sign_out(*, person: Person, origin: Origin, now: datetime) -> None:
+    """Write a sign-out to the deployment's chain."""
+    audit.record_outside(
+        "person.sign_out", actor=actor_of(person, origin), now=now, on=AuditObject("person", str(person.id))
+    )
+
+
+def _account(email: str, *, name: str, password: str, now: datetime) -> Person:
+    person = Person.objects.filter(email=email).first()
+    if person is None:
+        return Person.objects.create_user(email=email, name=name, password=password, joined_at=now)
+    if not person.check_password(password):
+        raise InvitationInvalid("The address has an account already: use its password.")
+    return person
+
+
+def _set_roles(person: Person, roles: list[str]) -> None:
+    for role in Role.objects.select_related("group"):
+        if role.role in roles:
+            person.groups.add(role.group)
+        else:
+            person.groups.remove(role.group)
+
+
+def _known_roles(roles: Iterable[str]) -> list[str]:
+    chosen = sorted(set(roles))
+    if not set(chosen) <= set(ROLES):
+        raise RoleNotAllowed("One of the roles does not exist.")
+    return chosen
+
+
+def _token_hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _mail_invitation(email: str, workspace: WorkspaceRef, token: str) -> None:
+    send_mail(
+        f"You are invited to {workspace.name} on Lastro",
+        f"Open this link within 7 days to join {workspace.name}:\n\n{invitation_link(token)}\n",
+        None,
+        [email],
+    )

@@ -1,0 +1,61 @@
+"""Making a workspace, with its keys, role groups, documents and audit chain (PL-4)."""
+
+from datetime import datetime
+from uuid import uuid4
+
+from django.contrib.auth.models import Group
+from django.db import transaction
+from guardian.shortcuts import assign_perm, remove_perm
+
+from workspaces import access, audit, encryption
+from workspaces.models import AuditHead, Document, DocumentHead, Role, Workspace
+from workspaces.rules.documents import DEFAULTS
+from workspaces.rules.rights import PERMISSIONS, ROLES
+from workspaces.types import Actor, AuditObject, WorkspaceRef
+
+
+@transaction.atomic
+def create_workspace(*, slug: str, name: str, actor: Actor, now: datetime) -> WorkspaceRef:
+    """Make a workspace in which every feature is off (PR-1).
+
+    Raises django.core.exceptions.ValidationError for a slug that is taken or not of the form.
+    """
+    workspace_id = uuid4()
+    key_id, hash_key_id = encryption.make_workspace_keys(workspace_id, now=now)
+    workspace = Workspace(
+        id=workspace_id, slug=slug, name=name, key_id=key_id, hash_key_id=hash_key_id, created_at=now
+    )
+    workspace.full_clean()
+    workspace.save(force_insert=True)
+    with access.bound(workspace_id):
+        AuditHead.objects.create()
+        _publish_defaults(now)
+        sync_role_rights(workspace)
+        audit.record("workspace.create", actor=actor, now=now, on=AuditObject("workspace", str(workspace_id)))
+    return workspace.ref
+
+
+def sync_role_rights(workspace: Workspace) -> None:
+    """Make the role groups of a bound workspace hold exactly what the table of rights says (PL-2)."""
+    for role, permissions in ROLES.items():
+        group = _group_of(workspace, role)
+        for permission in PERMISSIONS:
+            change = assign_perm if permission in permissions else remove_perm
+            change(f"workspaces.{permission}", group, workspace)
+
+
+def _group_of(workspace: Workspace, role: str) -> Group:
+    found = Role.objects.filter(role=role).select_related("group").first()
+    if found is not None:
+        return found.group
+    group = Group.objects.create(name=f"{workspace.id}/{role}")
+    Role.objects.create(role=role, group=group)
+    return group
+
+
+def _publish_defaults(now: datetime) -> None:
+    for kind, body in DEFAULTS.items():
+        document = Document.objects.create(
+            kind=kind, version=1, body=body, reason="A new workspace", published_by=None, published_at=now
+        )
+        DocumentHead.objects.create(kind=kind, document=document)

@@ -1,0 +1,143 @@
+"""The platform's own routes: who a key is, what a client may use, finding a profile."""
+
+from django.conf import settings
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from workspaces import documents, errors
+from workspaces.http.openapi import example, idempotency_key, operation
+from workspaces.http.permissions import Needs
+from workspaces.http.views import ApiView
+from workspaces.models import Profile
+from workspaces.serializers import (
+    Batch,
+    BatchAnswer,
+    FoundHandle,
+    FoundProfile,
+    FoundProfiles,
+    IngestState,
+    IngestStatus,
+    SdkProfile,
+    SdkProfileType,
+    SearchProfiles,
+    SourceMe,
+)
+from workspaces.services import profiles
+
+_BODY_REFUSALS = (
+    errors.InvalidJson,
+    errors.InvalidInput,
+    errors.PayloadTooLarge,
+    errors.UnsupportedMediaType,
+    errors.Forbidden,
+)
+
+
+class ProfileSearchView(ApiView):
+    tag = "Profiles"
+    needs = {"POST": Needs(scope="admin", permission="find_profiles")}
+
+    @operation(
+        summary="Find a profile by a handle or a pseudonym",
+        body=SearchProfiles,
+        answer=FoundProfiles,
+        refusals=(*_BODY_REFUSALS, errors.ScopeMissing, errors.PermissionMissing),
+        examples=(example("by phone", {"query": "+55 11 91234-5678"}, is_request=True),),
+    )
+    def post(self, request: Request) -> Response:
+        """Find the person that an identifier names, in any spelling; the search is audited without it (CO-3)."""
+        shape = self.body(request, SearchProfiles)
+        found = profiles.find(
+            workspace=request.auth.workspace,
+            query=shape.query,
+            type=shape.type,
+            namespace=shape.scope,
+            actor=request.auth.actor,
+            now=timezone.now(),
+        )
+        return Response(FoundProfiles(items=[_found(profile) for profile in found]))
+
+
+class SourceMeView(ApiView):
+    tag = "Platform"
+    needs = {"GET": Needs(any_key=True)}
+
+    @operation(summary="See which source a key stands for", answer=SourceMe, refusals=(errors.Forbidden,))
+    def get(self, request: Request) -> Response:
+        """Say who the key is and which scopes it has."""
+        caller = request.auth
+        return Response(
+            SourceMe(
+                space_id=caller.workspace.slug,
+                tenant_id=str(caller.workspace.id),
+                region="local",
+                environment=settings.LASTRO_ENVIRONMENT,
+                source_id=str(caller.source_id),
+                source_name=caller.source_name,
+                key_id=str(caller.credential_id),
+                scopes=sorted(caller.scopes),
+                audience="customer_agent",
+                verification_ceiling="V0",
+                purposes=[],
+                agent_memory=False,
+            )
+        )
+
+
+class SdkProfileView(ApiView):
+    tag = "Platform"
+    needs = {"GET": Needs(any_key=True)}
+
+    @operation(
+        summary="See the enabled features and declared types", answer=SdkProfile, refusals=(errors.Forbidden,)
+    )
+    def get(self, request: Request) -> Response:
+        """Say what a client may use in this workspace."""
+        live = documents.live("features", "object-types")
+        types = [SdkProfileType(declared["type"]) for declared in live["object-types"].body["types"]]
+        return Response(SdkProfile(features=list(live["features"].body["enabled"]), types=types))
+
+
+class IngestStatusView(ApiView):
+    tag = "Platform"
+    needs = {"POST": Needs(any_key=True)}
+
+    @operation(
+        summary="Ask what became of ingested turns",
+        body=IngestStatus,
+        answer=IngestState,
+        refusals=_BODY_REFUSALS,
+    )
+    def post(self, request: Request) -> Response:
+        """Answer `unknown`: this server ingests no turns."""
+        self.body(request, IngestStatus)
+        return Response(IngestState())
+
+
+class BatchView(ApiView):
+    tag = "Platform"
+    needs = {"POST": Needs(any_key=True)}
+
+    @operation(
+        summary="Accept a client's session items",
+        body=Batch,
+        answer=BatchAnswer,
+        refusals=(*_BODY_REFUSALS, errors.Conflict),
+        parameters=(idempotency_key(),),
+    )
+    def post(self, request: Request) -> Response:
+        """Accept every item and keep nothing of it, so that a client's plain session loses nothing and logs nothing."""
+        shape = self.body(request, Batch)
+        return self.once(request, lambda: Response(BatchAnswer(accepted=len(shape.items))))
+
+
+def _found(profile: Profile) -> FoundProfile:
+    return FoundProfile(
+        profile_id=str(profile.id),
+        pseudonym=profile.pseudonym,
+        kind="person",
+        partial=False,
+        handles=[FoundHandle(type=handle.type, value=handle.hint) for handle in profile.handles.all()],
+        last_seen=profile.last_seen_at,
+    )
