@@ -46,8 +46,8 @@ def next_held(
 
 
 def has_undeclared(write: StateWrite, life: Life, kind: ObjectType | None) -> bool:
-    """Tell whether the write names a field that it may not (WM-10)."""
-    return bool(bodies.undeclared(write.body, kind, life.held))
+    """Tell whether the write names a field that it may not (WM-10); without a type even an empty one (WM-2)."""
+    return kind is None or bool(bodies.undeclared(write.body, kind, life.held))
 
 
 def values_of(write: StateWrite) -> dict[str, Any]:
