@@ -1,9 +1,9 @@
 """Find a Chromium for the browser tests (PL-13)."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
+from shutil import which
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = ("apt-get", "install", "-y", "--no-install-recommends", "chromium")
@@ -12,19 +12,20 @@ PACKAGE = ("apt-get", "install", "-y", "--no-install-recommends", "chromium")
 def find() -> str | None:
     """Answer the path of a Chromium: the one in CONSOLE_CHROMIUM, or the first on the PATH."""
     named = os.environ.get("CONSOLE_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, NAMES)), None)
+    return named or next(filter(None, (which(name) for name in NAMES)), None)
 
 
 def provide() -> int:
     """Find a Chromium, or as root on Debian install one; without either say so and go on."""
-    if not find() and _is_root_on_debian():
+    if not find() and may_install():
         _install()
     found = find()
     print(f"Browser tests use {found}" if found else _absent(), flush=True)
     return 0
 
 
-def _is_root_on_debian() -> bool:
+def may_install() -> bool:
+    """Answer whether we are root on Debian, where a package of it exists."""
     release = Path("/etc/os-release")
     return os.geteuid() == 0 and release.is_file() and "ID=debian" in release.read_text().splitlines()
 
