@@ -7,9 +7,11 @@ from collections.abc import Callable
 from functools import reduce
 from ipaddress import ip_address, ip_network
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from console import metrics
@@ -19,6 +21,7 @@ log = logging.getLogger("lastro.http")
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class RequestLog:
@@ -39,16 +42,15 @@ class RequestLog:
     def _note(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         match = request.resolver_match
         route = match.view_name if match else "unknown"
-        metrics.note_request(
-            method=request.method or "", route=route, status=response.status_code, seconds=seconds
-        )
+        method = _method(request)
+        metrics.note_request(method=method, route=route, status=response.status_code, seconds=seconds)
         caller = getattr(request, "caller", None)
         ids = {"workspace": str(caller.workspace.id)} if isinstance(caller, Caller) else {}
         log.info(
             "request.answered",
             extra={
                 "request_id": request.request_id,  # type: ignore[attr-defined]
-                "method": request.method,
+                "method": method,
                 "route": route,
                 "status": response.status_code,
                 "milliseconds": round(seconds * 1000, 2),
@@ -58,13 +60,15 @@ class RequestLog:
 
 
 class PagePolicy:
-    """Keeps people's pages out of every cache (CO-2)."""
+    """Keeps people's pages out of every cache (CO-2) and shows times in the person's zone (CO-11)."""
 
     def __init__(self, get_response: Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self._get_response(request)
+        zone = getattr(request.user, "time_zone", "UTC")
+        with timezone.override(ZoneInfo(zone)):
+            response = self._get_response(request)
         response.setdefault("Cache-Control", "no-store")
         return response
 
@@ -90,6 +94,11 @@ def client_address(request: HttpRequest) -> str:
     hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
     untrusted = [hop for hop in reversed(hops) if not _is_trusted(hop)]
     return untrusted[0] if untrusted and _is_address(untrusted[0]) else peer
+
+
+def _method(request: HttpRequest) -> str:
+    """Name the method; any other word is the caller's own and would make a metric of its own."""
+    return request.method if request.method in _METHODS else "other"
 
 
 def _request_id(request: HttpRequest) -> str:

@@ -7,29 +7,38 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from workspaces import documents
-from workspaces.errors import Forbidden, PermissionMissing, ScopeMissing
+from workspaces.errors import Forbidden, MethodNotAllowed, PermissionMissing, ScopeMissing
 from workspaces.types import Caller
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What one method of a route needs. A kind of caller whose need is None is refused."""
+    """What one method of a route needs. A kind of caller whose need is None is refused.
+
+    `one_of` lists permissions of which the content of the request says which one it takes: who has none of them is
+    refused before, and the handler asks for the one.
+    """
 
     feature: str | None = None
     scope: str | None = None
     permission: str | None = None
+    one_of: tuple[str, ...] = ()
     any_key: bool = False
     any_token: bool = False
 
 
 class NeedsMet(BasePermission):
-    """Checks the feature first, then the scope or the permission: the order of WM-13."""
+    """Checks the feature first, then the scope or the permission: the order of WM-13.
+
+    A method that declares no needs is refused, and HEAD, which Django answers by GET, needs what GET needs.
+    """
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        needs: Needs | None = view.needs.get(request.method)
-        if needs is not None:
-            if needs.feature:
-                documents.require_feature(needs.feature)
-            require_needs(request.auth, needs)
+        needs: Needs | None = view.needs.get("GET" if request.method == "HEAD" else request.method)
+        if needs is None:
+            raise MethodNotAllowed
+        if needs.feature:
+            documents.require_feature(needs.feature)
+        require_needs(request.auth, needs)
         return True
 
 
@@ -53,7 +62,8 @@ def _require_scope(caller: Caller, needs: Needs) -> None:
 def _require_permission(caller: Caller, needs: Needs) -> None:
     if needs.any_token:
         return
-    if needs.permission is None:
+    wanted = needs.one_of or ((needs.permission,) if needs.permission else ())
+    if not wanted:
         raise Forbidden("This takes the key of a source.")
-    if needs.permission not in caller.permissions:
-        raise PermissionMissing(f"The permission is `{needs.permission}`.")
+    if caller.permissions.isdisjoint(wanted):
+        raise PermissionMissing(f"The permission is {' or '.join(f'`{name}`' for name in wanted)}.")

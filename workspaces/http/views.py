@@ -23,6 +23,7 @@ class ApiView(APIView):
     The handler runs bound to the caller's workspace.
     """
 
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     needs: ClassVar[dict[str, Needs]] = {}
     raw: bytes
 
