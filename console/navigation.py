@@ -33,11 +33,11 @@ _READ_DOCUMENTS = ("propose_documents", "approve_documents", "publish_documents"
 PLACES: dict[str, tuple[Place, ...]] = {
     "support": (Place("profiles", "users", ("find_profiles",)),),
     "control": (
-        Place("features", "toggle"),
+        Place("features", "toggle-right"),
         Place("types", "braces", _READ_DOCUMENTS),
-        Place("keys", "key", ("manage_keys", "view_audit")),
-        Place("people", "users", ("manage_people",)),
-        Place("audit", "scroll", ("view_audit",)),
+        Place("keys", "key-round", ("manage_keys", "view_audit")),
+        Place("people", "user-cog", ("manage_people",)),
+        Place("audit", "scroll-text", ("view_audit",)),
     ),
 }
 
@@ -63,6 +63,13 @@ def navigation(path: str, workspace: WorkspaceRef | None, may: frozenset[str]) -
         if items:
             groups.append(Group(title, items))
     return groups
+
+
+def first_url(workspace: WorkspaceRef, may: frozenset[str]) -> str:
+    """Give the first page of a workspace that a person may open; Features is open to every member."""
+    places = [place for group in PLACES.values() for place in group]
+    name = next(place.name for place in places if not place.any_of or may & set(place.any_of))
+    return reverse(f"console:{name}", args=[workspace.slug])
 
 
 def _item(path: str, name: str, title: str, icon: str, arguments: list[str]) -> Item:

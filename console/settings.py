@@ -104,6 +104,8 @@ PASSWORD_RESET_TIMEOUT = 3600
 CELERY_BROKER_URL = env.broker_url()
 
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+FORMAT_MODULE_PATH = ["console.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True

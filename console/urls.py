@@ -19,6 +19,7 @@ urlpatterns = [
         SpectacularJSONAPIView.as_view(authentication_classes=(), permission_classes=()),
         name="openapi",
     ),
+    path("console/", include("console.page_urls")),
     path("", include("agentstate.urls")),
     path("", include("privacy.urls")),
     path("", include("workspaces.urls")),

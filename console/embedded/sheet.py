@@ -9,6 +9,13 @@ import msgspec
 from console.embedded.files import own_folder, write_private
 
 
+class DemoWorkspace(msgspec.Struct, frozen=True):
+    """Where it all happens; the slug is part of the console's addresses."""
+
+    slug: str
+    name: str
+
+
 class DemoPerson(msgspec.Struct, frozen=True):
     """Somebody who can sign in."""
 
@@ -31,7 +38,7 @@ class DemoSheet(msgspec.Struct, frozen=True):
 
     base_url: str
     console_url: str
-    workspace: str
+    workspace: DemoWorkspace
     people: tuple[DemoPerson, ...]
     keys: tuple[DemoKey, ...]
 
@@ -51,7 +58,7 @@ def printed(sheet: DemoSheet) -> str:
     addresses = [
         ("Console", sheet.console_url),
         ("API", f"{sheet.base_url}/v1/ (documentation: {sheet.base_url}/v1/docs)"),
-        ("Workspace", sheet.workspace),
+        ("Workspace", f"{sheet.workspace.name} ({sheet.workspace.slug})"),
         ("All of this", ".lastro/demo.json"),
     ]
     people = [

@@ -1,0 +1,7 @@
+"""Dates as French writes them, on a 24 hour clock."""
+
+DATE_FORMAT = "j N Y"
+DATETIME_FORMAT = "j N Y, H:i"
+SHORT_DATE_FORMAT = DATE_FORMAT
+SHORT_DATETIME_FORMAT = DATETIME_FORMAT
+TIME_FORMAT = "H:i"

@@ -1,0 +1,109 @@
+"""What every page behind the sign-in shares: its workspace, its permission, its answers (CO-5, CO-8)."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+
+from workspaces import access
+from workspaces.errors import NotFound
+from workspaces.models import Person
+from workspaces.rules.rights import PERMISSIONS
+from workspaces.selectors.people import holders_of, permissions_of
+from workspaces.services.people import actor_of
+from workspaces.types import Actor, WorkspaceRef
+
+View = Callable[..., HttpResponse]
+POST_REDIRECT = 303
+
+
+class PageRequest(HttpRequest):
+    """A request of a signed-in person, as pages get it."""
+
+    user: Person
+    workspace: WorkspaceRef
+    may: frozenset[str]
+
+
+class MissingPermission(msgspec.Struct, frozen=True):
+    """The permission that a page asks for, in a word and in words."""
+
+    code: str
+    title: str
+
+
+def workspace_page(*any_of: str) -> Callable[[View], View]:
+    """Make a page of one workspace, bound to it; one of the permissions opens it (none: every member).
+
+    A workspace of which the person is no member is answered like one that does not exist.
+    """
+
+    def decorate(view: View) -> View:
+        @login_required
+        @wraps(view)
+        def page(request: Any, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                request.workspace = access.workspace_of(request.user, slug)
+                with access.bound(request.workspace.id):
+                    request.may = permissions_of(request.user, request.workspace)
+                    if any_of and not request.may & set(any_of):
+                        return forbidden(request, any_of[0])
+                    return view(request, *args, **kwargs)
+            except NotFound as error:
+                raise Http404 from error
+
+        return page
+
+    return decorate
+
+
+def forbidden(request: Any, permission: str) -> HttpResponse:
+    """Answer 403, naming the permission and the people who hold it (CO-8)."""
+    missing = MissingPermission(code=permission, title=PERMISSIONS[permission])
+    givers = holders_of("manage_people")
+    context = {"permission": missing, "givers": givers}
+    return render(request, "console/forbidden.html", context, status=403)
+
+
+def is_dialog(request: HttpRequest) -> bool:
+    """Tell whether htmx asks for the body of the dialog, and not a person for a whole page."""
+    return request.headers.get("HX-Target") == "dlg"
+
+
+def dialog(
+    request: HttpRequest, template: str, context: dict[str, Any], *, back: str, status: int = 200
+) -> HttpResponse:
+    """Show a change and its confirmation."""
+    shown = {"in_dialog": is_dialog(request), "back": back, **context}
+    return render(request, template, shown, status=status)
+
+
+def done(request: HttpRequest, url: str) -> HttpResponse:
+    """Lead on after a change: a redirect for a page, a header for a dialog."""
+    if is_dialog(request):
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return see_other(url)
+
+
+def see_other(url: str) -> HttpResponse:
+    """Answer a POST with 303, so that loading again sends nothing again."""
+    response = HttpResponseRedirect(url)
+    response.status_code = POST_REDIRECT
+    return response
+
+
+def here(request: Any, name: str, *args: Any, **query: str) -> str:
+    """Give the address of a page of the same workspace."""
+    url = reverse(f"console:{name}", args=[request.workspace.slug, *args])
+    return f"{url}?{urlencode(query)}" if query else url
+
+
+def actor(request: Any) -> Actor:
+    """Give the person as the audit names them."""
+    return actor_of(request.user, request.origin)

@@ -1,0 +1,130 @@
+"""The audit log and its entries (PR-23)."""
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from console.pages import here, workspace_page
+from console.rows import AuditRow, Fact, Filter, object_words, result_status
+from workspaces import access
+from workspaces.models import AuditEntry
+from workspaces.paging import page
+from workspaces.selectors.audit import AuditFilter, entries, known_acts, neighbours
+
+COUNTED_UP_TO = 1000
+
+
+@require_safe
+@workspace_page("view_audit")
+def audit(request: Any) -> HttpResponse:
+    """List the entries that pass the filters, newest first."""
+    rows = entries(_filter(request))
+    listed = page(rows, by="at", older=request.GET.get("older"), newer=request.GET.get("newer"))
+    counted = rows[: COUNTED_UP_TO + 1].count()
+    count = f"{COUNTED_UP_TO:,}+" if counted > COUNTED_UP_TO else counted
+    context = {
+        "filters": _filters(request),
+        "entries": [_row(request, entry) for entry in listed.rows],
+        "page": {"newer": listed.newer, "older": listed.older, "count": count},
+        "exports": [],
+        "chain": None,
+    }
+    return render(request, "console/audit.html", context)
+
+
+@require_safe
+@workspace_page("view_audit")
+def audit_entry(request: Any, entry_id: UUID) -> HttpResponse:
+    """Show one entry: who, what, why, and its place in the chain."""
+    entry = access.one(AuditEntry, id=entry_id)
+    newer, older = neighbours(entry, _filter(request))
+    query = request.GET.dict()
+    context = {
+        "entry": {
+            "number": entry.seq,
+            "at": entry.at,
+            "action": entry.act,
+            "result": result_status(entry.result),
+            "reason": entry.reason,
+        },
+        "facts": _facts(entry),
+        "details": [Fact(label=name, value=_words(value)) for name, value in entry.facts.items()],
+        "newer_url": here(request, "audit_entry", newer.id, **query) if newer else "",
+        "older_url": here(request, "audit_entry", older.id, **query) if older else "",
+        "list_url": here(request, "audit", **query),
+    }
+    return render(request, "console/audit_entry.html", context)
+
+
+def _filter(request: Any) -> AuditFilter:
+    """Read the filters of the address; one that cannot be read does not filter."""
+    kind, _separator, object_id = request.GET.get("object", "").partition(":")
+    until = _day(request.GET.get("to"))
+    return AuditFilter(
+        act=request.GET.get("action", "")[:60],
+        actor=request.GET.get("actor", "")[:320],
+        object_kind=kind[:40],
+        object_id=object_id[:128],
+        since=_day(request.GET.get("from")),
+        until=until + timedelta(days=1) if until else None,
+    )
+
+
+def _filters(request: Any) -> list[Filter]:
+    acts = known_acts()
+    groups = sorted({act.split(".")[0] + ".*" for act in acts})
+    choices = [(act, act) for act in (*groups, *acts)]
+    get = request.GET.get
+    return [
+        Filter(name="actor", label=_("Actor"), kind="text", value=get("actor", ""), hint=_("e-mail address")),
+        Filter(name="action", label=_("Action"), kind="select", value=get("action", ""), choices=choices),
+        Filter(
+            name="object", label=_("Object"), kind="text", value=get("object", ""), hint="feature:agent_state"
+        ),
+        Filter(name="from", label=_("From"), kind="date", value=get("from", "")),
+        Filter(name="to", label=_("To"), kind="date", value=get("to", "")),
+    ]
+
+
+def _day(text: str | None) -> datetime | None:
+    try:
+        day = parse_date(text or "")
+    except ValueError:
+        return None
+    return datetime.combine(day, time(), UTC) if day else None
+
+
+def _row(request: Any, entry: AuditEntry) -> AuditRow:
+    return AuditRow(
+        at=entry.at,
+        actor=entry.actor_name,
+        role=entry.actor_kind,
+        action=entry.act,
+        object=object_words(entry),
+        reason=entry.reason,
+        result=result_status(entry.result),
+        url=here(request, "audit_entry", entry.id),
+    )
+
+
+def _facts(entry: AuditEntry) -> list[Fact]:
+    return [
+        Fact(label=_("Who"), value=entry.actor_name),
+        Fact(label=_("As"), value=entry.actor_kind),
+        Fact(label=_("From"), value=entry.address, mono=True),
+        Fact(label=_("Object"), value=f"{entry.object_kind} {entry.object_id}".strip(), mono=True),
+        Fact(label=_("Reason"), value=entry.reason),
+        Fact(label=_("Request"), value=entry.request_id, mono=True, copy=_("Copy the request id")),
+        Fact(label=_("Hash"), value=bytes(entry.hash).hex(), mono=True, copy=_("Copy the hash")),
+        Fact(label=_("Hash before"), value=bytes(entry.previous_hash).hex(), mono=True),
+    ]
+
+
+def _words(value: Any) -> str:
+    return ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)

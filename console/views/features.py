@@ -1,0 +1,89 @@
+"""Switching features, by security alone (PR-1, CO-5)."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.changes import changes_of
+from console.features import TITLES, FeatureTitle, title_of
+from console.forms import FeatureForm
+from console.pages import actor, dialog, done, here, workspace_page
+from privacy.selectors.documents import feature_effects
+from privacy.services.documents import switch_feature
+from workspaces import documents
+from workspaces.errors import WrongVersion
+from workspaces.selectors.audit import AuditFilter, last_change
+
+
+class Feature(msgspec.Struct, frozen=True):
+    """A feature as its page shows it."""
+
+    key: str
+    name: Any
+    description: Any
+    enabled: bool
+    changed_at: datetime | None
+    changed_by: str
+    change_url: str = ""
+
+
+@require_safe
+@workspace_page()
+def features(request: Any) -> HttpResponse:
+    """List the features, with their last changes beside them."""
+    rows = [described(request, title) for title in TITLES]
+    beside = changes_of(request, AuditFilter(act="feature.*"), action="feature.*")
+    return render(request, "console/features.html", {"features": rows, **beside})
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page("change_features")
+def feature_change(request: Any, key: str) -> HttpResponse:
+    """Confirm and make a change: now and after, what it touches, a reason; refused when somebody was faster."""
+    title, live = title_of(key), documents.live("features")["features"]
+    turn_on, back = not documents.is_on(live, key), here(request, "features")
+    form = FeatureForm(request.POST or None, initial={"version": live.version})
+    moved = False
+    if request.method == "POST" and form.is_valid():
+        try:
+            switch_feature(
+                feature=key,
+                on=turn_on,
+                reason=form.cleaned_data["reason"],
+                replaces=form.cleaned_data["version"],
+                person_id=request.user.id,
+                actor=actor(request),
+                now=timezone.now(),
+            )
+            return done(request, back)
+        except WrongVersion:
+            moved, form = True, _again(form, live.version)
+    effect = feature_effects()[key] if key == "agent_state" else None
+    context = {"feature": title, "turn_on": turn_on, "effect": effect, "moved": moved, "form": form}
+    status = 409 if moved else 422 if request.method == "POST" else 200
+    return dialog(request, "console/feature_change.html", context, back=back, status=status)
+
+
+def described(request: Any, title: FeatureTitle) -> Feature:
+    """Say whether a feature is on, and since when by whom."""
+    change = last_change("feature", title.key)
+    may_change = "change_features" in request.may
+    return Feature(
+        key=title.key,
+        name=title.name,
+        description=title.description,
+        enabled=documents.is_on(documents.live("features")["features"], title.key),
+        changed_at=change.at if change else None,
+        changed_by=change.actor_name if change else "",
+        change_url=here(request, "feature_change", title.key) if may_change else "",
+    )
+
+
+def _again(form: FeatureForm, version: int) -> FeatureForm:
+    """Show the reason again over the newest version."""
+    return FeatureForm(initial={"version": version, "reason": form.cleaned_data["reason"]})

@@ -1,0 +1,76 @@
+"""The overview of a person's own workspaces."""
+
+from typing import Any
+
+import msgspec
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from console.features import TITLES
+from console.navigation import first_url
+from console.pages import see_other, workspace_page
+from workspaces import access, documents
+from workspaces.models import Person
+from workspaces.rules.rights import ROLE_TITLES
+from workspaces.selectors.people import permissions_of, roles_of
+from workspaces.types import WorkspaceRef
+
+
+class MyWorkspace(msgspec.Struct, frozen=True):
+    """One of the person's workspaces, as the overview lists it."""
+
+    workspace: WorkspaceRef
+    roles: list[str]
+    features: list[str]
+    url: str
+
+
+class FeatureCell(msgspec.Struct, frozen=True):
+    enabled: bool
+    url: str
+
+
+class FeatureRow(msgspec.Struct, frozen=True):
+    workspace: WorkspaceRef
+    cells: list[FeatureCell]
+
+
+@login_required
+def home(request: Any) -> HttpResponse:
+    """List the person's workspaces with their roles and what is switched on: one bound query each."""
+    memberships = [_membership(request.user, workspace) for workspace in access.workspaces_of(request.user)]
+    return render(request, "console/home.html", {"memberships": memberships, "cards": [], "changes": None})
+
+
+@workspace_page()
+def workspace(request: Any) -> HttpResponse:
+    """Lead to the first page of the workspace that the person may open."""
+    return see_other(first_url(request.workspace, request.may))
+
+
+@login_required
+def features_matrix(request: Any) -> HttpResponse:
+    """Show the features of all the person's workspaces."""
+    rows = [_feature_row(workspace) for workspace in access.workspaces_of(request.user)]
+    return render(request, "console/features_matrix.html", {"features": TITLES, "rows": rows})
+
+
+def _membership(person: Person, workspace: WorkspaceRef) -> MyWorkspace:
+    with access.bound(workspace.id):
+        features = documents.live("features")["features"]
+        return MyWorkspace(
+            workspace=workspace,
+            roles=[ROLE_TITLES[role] for role in roles_of(person)],
+            features=[str(title.name) for title in TITLES if documents.is_on(features, title.key)],
+            url=first_url(workspace, permissions_of(person, workspace)),
+        )
+
+
+def _feature_row(workspace: WorkspaceRef) -> FeatureRow:
+    with access.bound(workspace.id):
+        features = documents.live("features")["features"]
+    url = reverse("console:features", args=[workspace.slug])
+    cells = [FeatureCell(enabled=documents.is_on(features, title.key), url=url) for title in TITLES]
+    return FeatureRow(workspace=workspace, cells=cells)

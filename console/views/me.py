@@ -1,0 +1,139 @@
+"""A person's own settings and tokens (PL-3)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from console.forms import ConfirmForm, MeForm, TokenForm
+from console.pages import actor, dialog, done, see_other, workspace_page
+from console.rows import KeyRow
+from console.views.keys import prefix_of, status_of
+from workspaces import access
+from workspaces.errors import InvalidInput
+from workspaces.models import PersonalToken
+from workspaces.rules.rights import ROLE_TITLES
+from workspaces.selectors.credentials import tokens_of
+from workspaces.selectors.people import permissions_of, roles_of
+from workspaces.services import credentials
+from workspaces.services.people import change_settings
+from workspaces.types import WorkspaceRef
+
+EXAMPLE = """curl {base_url}/v1/config/features \\
+  -H "Authorization: Bearer $LASTRO_TOKEN\""""
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def me(request: Any) -> HttpResponse:
+    """Show and change the person's own settings; list their tokens and roles."""
+    person = request.user
+    form = MeForm(request.POST or None, initial={"name": person.name, "time_zone": person.time_zone})
+    if request.method == "POST" and form.is_valid():
+        change_settings(person=person, **form.cleaned_data)
+        messages.success(request, _("Saved."))
+        return see_other(reverse("console:me"))
+    own = access.workspaces_of(person)
+    context = {
+        "form": form,
+        "tokens": [token for workspace in own for token in _tokens(person, workspace)],
+        "memberships": [_membership(person, workspace) for workspace in own],
+        "new_token_url": _new_token_url(person, own),
+    }
+    return render(request, "console/me.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page()
+def token_new(request: Any) -> HttpResponse:
+    """Make a token of this workspace and show it once; the password is asked again."""
+    form = TokenForm(request.POST or None, held=request.may)
+    if request.method == "POST" and form.is_valid():
+        if not request.user.check_password(form.cleaned_data["password"]):
+            form.add_error("password", _("This is not your password."))
+        elif (made := _made(request, form)) is not None:
+            return _shown_once(request, made)
+    status = 422 if request.method == "POST" else 200
+    return render(request, "console/token_new.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page()
+def token_revoke(request: Any, token_id: UUID) -> HttpResponse:
+    """Stop one of the person's own tokens."""
+    token = access.one(tokens_of(request.user.id), id=token_id)
+    back = reverse("console:me")
+    if request.method == "POST":
+        credentials.revoke_token(
+            token_id=token.id, person=request.user, actor=actor(request), now=timezone.now()
+        )
+        return done(request, back)
+    context = {"token": _row(token, request.workspace, timezone.now()), "form": ConfirmForm()}
+    return dialog(request, "console/token_revoke.html", context, back=back)
+
+
+def _made(request: Any, form: TokenForm) -> credentials.Made | None:
+    try:
+        return credentials.make_token(
+            workspace=request.workspace,
+            person=request.user,
+            name=form.cleaned_data["name"],
+            permissions=form.cleaned_data["permissions"],
+            life=timedelta(days=form.cleaned_data["expires"]),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+    except InvalidInput as error:
+        form.add_problems(error.errors, otherwise=error.title)
+        return None
+
+
+def _shown_once(request: Any, made: credentials.Made) -> HttpResponse:
+    token = access.one(tokens_of(request.user.id), id=made.id)
+    context = {
+        "token": _row(token, request.workspace, timezone.now()),
+        "secret": made.text,
+        "example": EXAMPLE.format(base_url=settings.LASTRO_BASE_URL),
+    }
+    return render(request, "console/token_created.html", context)
+
+
+def _tokens(person: Any, workspace: WorkspaceRef) -> list[KeyRow]:
+    with access.bound(workspace.id):
+        return [_row(token, workspace, timezone.now()) for token in tokens_of(person.id)]
+
+
+def _row(token: PersonalToken, workspace: WorkspaceRef, now: datetime) -> KeyRow:
+    status = status_of(token, now)
+    return KeyRow(
+        name=token.name,
+        source="",
+        prefix=prefix_of(token, "lsp"),
+        status=status,
+        last_used_on=token.last_used_on,
+        expires_at=token.expires_at,
+        permissions=token.permissions,
+        workspace=workspace.name,
+        revoke_url=reverse("console:token_revoke", args=[workspace.slug, token.id])
+        if status in {"active", "expiring"}
+        else "",
+    )
+
+
+def _membership(person: Any, workspace: WorkspaceRef) -> dict[str, Any]:
+    with access.bound(workspace.id):
+        return {"workspace": workspace, "roles": [ROLE_TITLES[role] for role in roles_of(person)]}
+
+
+def _new_token_url(person: Any, own: list[WorkspaceRef]) -> str:
+    usable = [workspace for workspace in own if permissions_of(person, workspace)]
+    return reverse("console:token_new", args=[usable[0].slug]) if usable else ""

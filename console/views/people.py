@@ -1,0 +1,172 @@
+"""Who works in a workspace, as what, and who is invited (PL-2, PL-4)."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.changes import changes_of
+from console.forms import InviteForm, RolesForm
+from console.pages import actor, dialog, done, here, workspace_page
+from workspaces.errors import RoleNotAllowed
+from workspaces.models import Person
+from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES, ROLES, permissions_of
+from workspaces.selectors.audit import AuditFilter
+from workspaces.selectors.people import Member, members, open_invitations
+from workspaces.services import people as services
+
+
+class PersonRow(msgspec.Struct, frozen=True):
+    name: str
+    email: str
+    roles: list[str]
+    joined_at: datetime
+    last_sign_in: datetime | None
+    is_self: bool
+    roles_url: str
+
+
+class InvitationRow(msgspec.Struct, frozen=True):
+    email: str
+    roles: list[str]
+    invited_by: str
+    expires_at: datetime
+
+
+class RoleRow(msgspec.Struct, frozen=True):
+    role: str
+    may: list[str]
+
+
+@require_safe
+@workspace_page("manage_people", "view_audit")
+def people(request: Any) -> HttpResponse:
+    """List the members, the open invitations, and what each role may do."""
+    context = {
+        "people": [_row(request, member) for member in members()],
+        "invitations": [
+            InvitationRow(
+                email=row.email,
+                roles=[ROLE_TITLES[role] for role in row.roles],
+                invited_by=row.invited_by.name if row.invited_by else "",
+                expires_at=row.expires_at,
+            )
+            for row in open_invitations(now=timezone.now())
+        ],
+        "invite_url": here(request, "invite") if "manage_people" in request.may else "",
+        "role_table": [RoleRow(ROLE_TITLES[role], _titles(held)) for role, held in ROLES.items()],
+        **changes_of(request, AuditFilter(act="role.*"), action="role.*"),
+    }
+    return render(request, "console/people.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page("manage_people")
+def invite(request: Any) -> HttpResponse:
+    """Invite somebody by e-mail; the link works once."""
+    form, back = InviteForm(request.POST or None), here(request, "people")
+    if request.method == "POST" and form.is_valid():
+        services.invite(
+            workspace=request.workspace,
+            email=form.cleaned_data["email"],
+            roles=form.cleaned_data["roles"],
+            inviter=request.user,
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        messages.success(request, _("The invitation is on its way."))
+        return done(request, back)
+    context = {"form": form, "days": services.INVITATION_LIFE.days}
+    status = 422 if request.method == "POST" else 200
+    return dialog(request, "console/invite.html", context, back=back, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page("manage_people")
+def person_roles(request: Any, person_id: UUID) -> HttpResponse:
+    """Change somebody's roles in two steps: choose, then confirm with what is gained and lost (CO-5)."""
+    member = _member(person_id)
+    form = RolesForm(request.POST or None, initial={"roles": member.roles})
+    context: dict[str, Any] = {
+        "someone": member,
+        "roles_now": [ROLE_TITLES[role] for role in member.roles],
+        "confirming": False,
+        "form": form,
+    }
+    back = here(request, "people")
+    if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["step"] == "confirm" and _changed(request, member, form):
+            return done(request, back)
+        if not form.errors:
+            return dialog(
+                request,
+                "console/person_roles.html",
+                context | _confirmation(request, member, form),
+                back=back,
+            )
+    status = 422 if request.method == "POST" else 200
+    return dialog(request, "console/person_roles.html", context, back=back, status=status)
+
+
+def _changed(request: Any, member: Member, form: RolesForm) -> bool:
+    try:
+        services.change_roles(
+            person=Person.objects.get(id=member.id),
+            roles=form.cleaned_data["roles"],
+            changer=request.user,
+            reason=form.cleaned_data["reason"],
+            actor=actor(request),
+            now=timezone.now(),
+        )
+    except RoleNotAllowed as error:
+        form.add_error(None, error.detail or error.title)
+        return False
+    return True
+
+
+def _confirmation(request: Any, member: Member, form: RolesForm) -> dict[str, Any]:
+    """Show now and after; what was chosen goes along hidden."""
+    before, after = permissions_of(member.roles), permissions_of(form.cleaned_data["roles"])
+    confirm = RolesForm(initial={**form.cleaned_data, "step": "confirm"})
+    for name in ("roles", "reason"):
+        field = confirm.fields[name]
+        field.widget = field.hidden_widget()
+    return {
+        "confirming": True,
+        "form": confirm,
+        "roles_after": [ROLE_TITLES[role] for role in form.cleaned_data["roles"]],
+        "gained": _titles(after - before),
+        "lost": _titles(before - after),
+    }
+
+
+def _member(person_id: UUID) -> Member:
+    for member in members():
+        if member.id == person_id:
+            return member
+    raise Http404
+
+
+def _row(request: Any, member: Member) -> PersonRow:
+    is_self = member.id == request.user.id
+    may_change = "manage_people" in request.may and not is_self
+    return PersonRow(
+        name=member.name,
+        email=member.email,
+        roles=[ROLE_TITLES[role] for role in member.roles],
+        joined_at=member.joined_at,
+        last_sign_in=member.last_sign_in,
+        is_self=is_self,
+        roles_url=here(request, "person_roles", member.id) if may_change else "",
+    )
+
+
+def _titles(permissions: frozenset[str]) -> list[str]:
+    return [title for name, title in PERMISSIONS.items() if name in permissions]

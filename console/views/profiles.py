@@ -1,0 +1,175 @@
+"""Finding a customer and seeing that an agent holds state about them, never what it says (CO-3, WM-23)."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.selectors.states import memory_of, state_filters
+from agentstate.services.profiles import show_states
+from console.changes import changes_of
+from console.features import title_of
+from console.forms import FindForm
+from console.pages import actor, here, see_other, workspace_page
+from console.rows import Fact, Filter, Tab
+from console.views.features import described
+from workspaces import access
+from workspaces.models import Profile
+from workspaces.paging import page
+from workspaces.selectors import profiles as selectors
+from workspaces.selectors.audit import AuditFilter
+from workspaces.services import profiles as services
+from workspaces.services.profiles import note_view
+
+
+class ProfileRow(msgspec.Struct, frozen=True):
+    """A profile as lists and tabs show it: a pseudonym and hints, never a handle."""
+
+    pseudonym: str
+    hints: list[str]
+    first_seen: datetime
+    last_seen: datetime
+    url: str
+    states: int | None = None
+    held: None = None
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """How much working memory names a profile."""
+
+    states: int
+    bytes: int
+    agents: int
+    last_write: datetime | None
+    url: str
+
+
+@require_safe
+@workspace_page("find_profiles")
+def profiles(request: Any) -> HttpResponse:
+    """List the profiles seen last, and say what became of a search that found none."""
+    found = request.GET.get("found")
+    listed = page(
+        selectors.profiles(),
+        by="last_seen_at",
+        older=request.GET.get("older"),
+        newer=request.GET.get("newer"),
+    )
+    rows = [_row(request, profile) for profile in listed.rows]
+    context = {"found": found if found in {"none", "invalid"} else None, "form": FindForm()}
+    return render(request, "console/profiles.html", {**context, "profiles": rows, "page": listed})
+
+
+@require_POST
+@workspace_page("find_profiles")
+def find(request: Any) -> HttpResponse:
+    """Look a handle or pseudonym up and lead to the opaque address; the search is audited without it (CO-3)."""
+    form = FindForm(request.POST)
+    if not form.is_valid():
+        return see_other(here(request, "profiles", found="invalid"))
+    found = services.find(
+        workspace=request.workspace,
+        query=form.cleaned_data["handle"],
+        type=form.cleaned_data["kind"] or None,
+        namespace=form.cleaned_data["namespace"] or None,
+        actor=actor(request),
+        now=timezone.now(),
+    )
+    return see_other(
+        here(request, "profile", found[0].id) if found else here(request, "profiles", found="none")
+    )
+
+
+@require_safe
+@workspace_page("find_profiles")
+def profile(request: Any, profile_id: UUID) -> HttpResponse:
+    """Show what is known of a profile: hints, dates and how much is held; the view is audited."""
+    found = access.one(selectors.profiles(), id=profile_id)
+    note_view(profile=found, what="overview", actor=actor(request), now=timezone.now())
+    may_see = "view_state_metadata" in request.may
+    facts = [
+        Fact(label=_("Profile id"), value=str(found.id), mono=True, copy=_("Copy the profile id")),
+        Fact(label=_("First seen"), at=found.created_at),
+        Fact(label=_("Last seen"), at=found.last_seen_at),
+    ]
+    beside = changes_of(
+        request, AuditFilter(object_kind="profile", object_id=str(found.id)), object=f"profile:{found.id}"
+    )
+    context = {"memory": _memory(request, found) if may_see else None, "facts": facts, **beside}
+    return render(request, "console/profile.html", {**_head(request, found, "profile"), **context})
+
+
+@require_safe
+@workspace_page("view_state_metadata")
+def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
+    """List size, version and dates of the states that name a profile; the view is audited (WM-23)."""
+    found = access.one(selectors.profiles(), id=profile_id)
+    feature = described(request, title_of("agent_state"))
+    head = _head(request, found, "profile_working_memory")
+    context: dict[str, Any] = {"feature": feature, "change_url": here(request, "features")}
+    if not feature.enabled:
+        return render(request, "console/profile_working_memory.html", {**head, **context})
+    chosen = {name: request.GET.get(name, "") for name in ("agent", "scope", "type")}
+    listed = show_states(
+        workspace=request.workspace,
+        profile_id=found.id,
+        chosen=chosen,
+        older=request.GET.get("older"),
+        newer=request.GET.get("newer"),
+        actor=actor(request),
+        now=timezone.now(),
+    )
+    context |= {"states": listed.rows, "page": listed, "filters": _filters(found, chosen)}
+    return render(request, "console/profile_working_memory.html", {**head, **context})
+
+
+def _filters(profile: Profile, chosen: dict[str, str]) -> list[Filter]:
+    labels = {"agent": _("Agent"), "scope": _("Scope"), "type": _("Type")}
+    values = state_filters(profile.id)
+    return [
+        Filter(
+            name=name,
+            label=label,
+            kind="select",
+            value=chosen[name],
+            choices=[(value, value) for value in values[name]],
+        )
+        for name, label in labels.items()
+    ]
+
+
+def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
+    pages = [("profile", _("Overview")), ("profile_working_memory", _("Working memory"))]
+    tabs = [
+        Tab(title=title, url=here(request, name, profile.id), current=name == current)
+        for name, title in pages
+        if name == "profile" or "view_state_metadata" in request.may
+    ]
+    return {"profile": _row(request, profile), "tabs": tabs}
+
+
+def _row(request: Any, profile: Profile) -> ProfileRow:
+    return ProfileRow(
+        pseudonym=profile.pseudonym,
+        hints=[handle.hint for handle in profile.handles.all() if handle.hint],
+        first_seen=profile.created_at,
+        last_seen=profile.last_seen_at,
+        url=here(request, "profile", profile.id),
+    )
+
+
+def _memory(request: Any, profile: Profile) -> Memory:
+    held = memory_of(profile.id)
+    return Memory(
+        states=held.states,
+        bytes=held.bytes,
+        agents=held.agents,
+        last_write=held.last_write,
+        url=here(request, "profile_working_memory", profile.id),
+    )
