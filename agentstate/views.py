@@ -148,8 +148,8 @@ class ProfileStatesView(ApiView):
         page = profiles.show_states(
             workspace=request.auth.workspace,
             profile_id=profile_id,
-            cursor=request.query_params.get("cursor"),
+            older=request.query_params.get("cursor"),
             actor=request.auth.actor,
             now=timezone.now(),
         )
-        return Response(ProfileStates(items=page.rows, next_cursor=page.next_cursor))
+        return Response(ProfileStates(items=page.rows, next_cursor=page.older))

@@ -48,7 +48,7 @@ def find_personal_token(key_id: str) -> PersonalToken | None:
 
 def find_invitation(token_hash: bytes) -> Invitation | None:
     """Find an invitation by its token: the invited person belongs to no workspace yet."""
-    return Invitation._base_manager.select_related("workspace").filter(token_hash=token_hash).first()
+    return Invitation._base_manager.select_related("workspace", "invited_by").filter(token_hash=token_hash).first()
 
 
 def workspaces_of(person: Person) -> list[WorkspaceRef]:

@@ -1,4 +1,4 @@
-"""Lists go page by page, by a cursor that is opaque to the caller (PL-10)."""
+"""Lists go page by page, newest first, by cursors that are opaque to the caller (PL-10, CO-4)."""
 
 import base64
 import binascii
@@ -13,40 +13,67 @@ from workspaces.errors import InvalidInput
 from workspaces.types import FieldProblem
 
 PAGE_SIZE = 50
-MAX_PAGE_SIZE = 200
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """The last row of the page before: its time and its id."""
+    """A row at the edge of a page: its time and its id."""
 
     at: datetime
     id: UUID
 
 
 class Page(msgspec.Struct, frozen=True):
-    """One page of rows, and the cursor of the next one."""
+    """One page of rows, newest first, and the cursors of its neighbours; None where there is none."""
 
     rows: list[Any]
-    next_cursor: str | None
+    newer: str | None = None
+    older: str | None = None
 
 
-def page(rows: QuerySet[Any], *, by: str, cursor: str | None, size: int = PAGE_SIZE) -> Page:
-    """Give a page, newest first by the field `by`, without counting."""
-    if cursor:
-        last = _decode(cursor)
-        rows = rows.filter(Q(**{f"{by}__lt": last.at}) | Q(**{by: last.at, "id__lt": last.id}))
+def page(
+    rows: QuerySet[Any],
+    *,
+    by: str,
+    older: str | None = None,
+    newer: str | None = None,
+    size: int = PAGE_SIZE,
+) -> Page:
+    """Give the page after the cursor `older`, or before the cursor `newer`, or the first; nothing is counted.
+
+    `by` is a time that the rows are sorted by, ties by id. Raises InvalidInput for a cursor that no list gave.
+    """
+    if newer:
+        found = list(rows.filter(_beyond(by, "gt", _decode(newer))).order_by(by, "id")[: size + 1])
+        kept = found[:size][::-1]
+        return _page(kept, by, has_newer=len(found) > size, has_older=True)
+    if older:
+        rows = rows.filter(_beyond(by, "lt", _decode(older)))
     found = list(rows.order_by(f"-{by}", "-id")[: size + 1])
-    has_more = len(found) > size
-    return Page(rows=found[:size], next_cursor=_encode(found[size - 1], by) if has_more else None)
+    return _page(found[:size], by, has_newer=bool(older), has_older=len(found) > size)
+
+
+def _page(rows: list[Any], by: str, *, has_newer: bool, has_older: bool) -> Page:
+    if not rows:
+        return Page(rows=[])
+    return Page(
+        rows=rows,
+        newer=_encode(rows[0], by) if has_newer else None,
+        older=_encode(rows[-1], by) if has_older else None,
+    )
+
+
+def _beyond(by: str, direction: str, edge: Cursor) -> Q:
+    return Q(**{f"{by}__{direction}": edge.at}) | Q(**{by: edge.at, f"id__{direction}": edge.id})
 
 
 def _encode(row: Any, by: str) -> str:
-    return base64.urlsafe_b64encode(msgspec.msgpack.encode(Cursor(at=getattr(row, by), id=row.id))).decode()
+    cursor = Cursor(at=getattr(row, by), id=row.id)
+    return base64.urlsafe_b64encode(msgspec.msgpack.encode(cursor)).decode()
 
 
-def _decode(cursor: str) -> Cursor:
+def _decode(text: str) -> Cursor:
     try:
-        return msgspec.msgpack.decode(base64.urlsafe_b64decode(cursor.encode()), type=Cursor)
+        return msgspec.msgpack.decode(base64.urlsafe_b64decode(text.encode()), type=Cursor)
     except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
         problem = FieldProblem("/cursor", "wrong_form", "The cursor is not one that this list gave.")
         raise InvalidInput(errors=(problem,)) from error

@@ -1,11 +1,12 @@
 """Reading working memory: by agents with content, by people without (WM-17, WM-23)."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 
 from agentstate import access, documents
 from agentstate.models import State
@@ -23,6 +24,15 @@ class Totals(msgspec.Struct, frozen=True):
     bytes: int = 0
     profiles: int = 0
     agents: int = 0
+
+
+class MemoryTotals(msgspec.Struct, frozen=True):
+    """How much working memory names one person."""
+
+    states: int
+    bytes: int
+    agents: int
+    last_write: datetime | None
 
 
 def read_state(workspace: WorkspaceRef, scope: Scope, agent: str, *, now: datetime) -> StateRead:
@@ -53,6 +63,34 @@ def states_of_profile(profile_id: UUID) -> QuerySet[State]:
     """List the states that name a person, alive by what their rows say."""
     rows = State.objects.filter(life=State.Life.LIVE, handle__profile_id=profile_id)
     return rows.defer("body", "recent_writes").select_related("source")
+
+
+STATE_FILTERS = {"agent": "agent", "scope": "scope_kind", "type": "type"}
+
+
+def chosen_states(rows: QuerySet[State], chosen: Mapping[str, str]) -> QuerySet[State]:
+    """Keep the states that pass the filters of a list; an empty value does not filter."""
+    return rows.filter(**{STATE_FILTERS[name]: value for name, value in chosen.items() if value})
+
+
+def state_filters(profile_id: UUID) -> dict[str, list[str]]:
+    """List the values by which the states of a person can be filtered."""
+    rows = states_of_profile(profile_id).order_by()
+    return {
+        name: sorted({value for value in rows.values_list(column, flat=True) if value})
+        for name, column in STATE_FILTERS.items()
+    }
+
+
+def memory_of(profile_id: UUID) -> MemoryTotals:
+    """Count the states that name a person."""
+    counts = states_of_profile(profile_id).aggregate(
+        states=Count("id"),
+        bytes=Sum("body_bytes", default=0),
+        agents=Count("agent", distinct=True),
+        last_write=Max("updated_at"),
+    )
+    return MemoryTotals(**counts)
 
 
 def metadata_of(workspace: WorkspaceRef, rows: list[State], *, now: datetime) -> list[StateMetadata]:

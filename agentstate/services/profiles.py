@@ -1,11 +1,14 @@
 """Showing people which states name a person: a read that the audit remembers (WM-23)."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from uuid import UUID
 
+import msgspec
 from django.db import transaction
 
-from agentstate.selectors.states import metadata_of, states_of_profile
+from agentstate.selectors.states import chosen_states, metadata_of, states_of_profile
 from workspaces import access
 from workspaces.models import Profile
 from workspaces.paging import Page, page
@@ -15,10 +18,19 @@ from workspaces.types import Actor, WorkspaceRef
 
 @transaction.atomic
 def show_states(
-    *, workspace: WorkspaceRef, profile_id: UUID, cursor: str | None, actor: Actor, now: datetime
+    *,
+    workspace: WorkspaceRef,
+    profile_id: UUID,
+    chosen: Mapping[str, str] = MappingProxyType({}),
+    older: str | None = None,
+    newer: str | None = None,
+    actor: Actor,
+    now: datetime,
 ) -> Page:
     """Give a page of a person's states, newest first, and write the view to the audit. Raises NotFound."""
     profile = access.one(Profile, id=profile_id)
-    found = page(states_of_profile(profile.id), by="updated_at", cursor=cursor)
+    found = page(
+        chosen_states(states_of_profile(profile.id), chosen), by="updated_at", older=older, newer=newer
+    )
     note_view(profile=profile, what="agent_state", actor=actor, now=now)
-    return Page(rows=metadata_of(workspace, found.rows, now=now), next_cursor=found.next_cursor)
+    return msgspec.structs.replace(found, rows=metadata_of(workspace, found.rows, now=now))

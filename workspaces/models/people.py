@@ -51,6 +51,10 @@ class Person(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return self.email
 
+    def is_locked(self, now: datetime) -> bool:
+        """Tell whether too many failed sign-ins have locked the account for now (PL-4)."""
+        return self.locked_until is not None and now < self.locked_until
+
     @property
     def is_staff(self) -> bool:
         return False

@@ -33,3 +33,26 @@ def entries(filters: AuditFilter = AuditFilter()) -> QuerySet[AuditEntry]:
         "at__lt": filters.until,
     }
     return rows.filter(**{name: value for name, value in exact.items() if value})
+
+
+def last_change(object_kind: str, object_id: str) -> AuditEntry | None:
+    """Give the last act on one object."""
+    return entries(AuditFilter(object_kind=object_kind, object_id=object_id)).first()
+
+
+def known_acts() -> list[str]:
+    """List the acts that the log holds, by name: one index probe for each."""
+    acts: list[str] = []
+    rows = AuditEntry.objects.order_by("act")
+    while (
+        act := rows.filter(act__gt=acts[-1] if acts else "").values_list("act", flat=True).first()
+    ) is not None:
+        acts.append(act)
+    return acts
+
+
+def neighbours(entry: AuditEntry, filters: AuditFilter) -> tuple[AuditEntry | None, AuditEntry | None]:
+    """Give the entries just newer and just older among those that pass the filter (CO-4)."""
+    rows = entries(filters)
+    newer = rows.filter(seq__gt=entry.seq).order_by("seq").first()
+    return newer, rows.filter(seq__lt=entry.seq).first()

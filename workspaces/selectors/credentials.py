@@ -4,7 +4,7 @@ import hmac
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from workspaces import access, encryption
 from workspaces.errors import Forbidden, Unauthenticated
@@ -37,6 +37,17 @@ def secret_hash(parts: KeyText) -> bytes:
 def api_keys() -> QuerySet[ApiKey]:
     """List the workspace's keys, newest first."""
     return ApiKey.objects.select_related("source", "made_by").order_by("-created_at", "-id")
+
+
+def keys_in_state(keys: QuerySet[ApiKey], state: str, *, now: datetime) -> QuerySet[ApiKey]:
+    """Keep the keys that are active, expired or revoked; another word does not filter."""
+    expired = Q(revoked_at=None, expires_at__lte=now)
+    states = {
+        "revoked": Q(revoked_at__isnull=False),
+        "expired": expired,
+        "active": Q(revoked_at=None) & ~expired,
+    }
+    return keys.filter(states.get(state, Q()))
 
 
 def tokens_of(person_id: object) -> QuerySet[PersonalToken]:

@@ -1,6 +1,7 @@
 """Who is a member, with which roles, and what that allows (PL-2)."""
 
 from collections import defaultdict
+from datetime import datetime
 from uuid import UUID
 
 import msgspec
@@ -19,6 +20,8 @@ class Member(msgspec.Struct, frozen=True):
     name: str
     email: str
     roles: tuple[str, ...]
+    joined_at: datetime
+    last_sign_in: datetime | None
 
 
 def permissions_of(person: Person, workspace: WorkspaceRef) -> frozenset[str]:
@@ -38,6 +41,12 @@ def roles_of(person: Person) -> tuple[str, ...]:
     return tuple(sorted(Role.objects.filter(group__user=person).values_list("role", flat=True)))
 
 
+def holders_of(permission: str) -> list[str]:
+    """Name the members of the bound workspace who hold a permission (CO-8)."""
+    roles = set(roles_with(permission))
+    return [member.name for member in members() if roles & set(member.roles)]
+
+
 def members() -> list[Member]:
     """List the members of the bound workspace by name."""
     held: dict[UUID, list[str]] = defaultdict(list)
@@ -50,11 +59,14 @@ def members() -> list[Member]:
             name=row.person.name,
             email=row.person.email,
             roles=tuple(sorted(held[row.person.id])),
+            joined_at=row.joined_at,
+            last_sign_in=row.person.last_login,
         )
         for row in rows
     ]
 
 
-def open_invitations() -> list[Invitation]:
-    """List the invitations that nobody has accepted, newest first."""
-    return list(Invitation.objects.filter(accepted_at=None).order_by("-made_at"))
+def open_invitations(*, now: datetime) -> list[Invitation]:
+    """List the invitations that can still be accepted, newest first."""
+    rows = Invitation.objects.filter(accepted_at=None, expires_at__gt=now)
+    return list(rows.select_related("invited_by").order_by("-made_at"))

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+import msgspec
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
@@ -12,7 +13,7 @@ from django.db import transaction
 from workspaces import access, audit, encryption
 from workspaces.errors import InvitationInvalid, RoleNotAllowed
 from workspaces.models import Invitation, Membership, Person, Role
-from workspaces.rules.rights import ROLES
+from workspaces.rules.rights import ROLE_TITLES, ROLES
 from workspaces.selectors.people import roles_of
 from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
 
@@ -77,6 +78,31 @@ def open_invitation(token: str, *, now: datetime) -> Invitation:
     return invitation
 
 
+class InvitationView(msgspec.Struct, frozen=True):
+    """An invitation as the invited person sees it."""
+
+    email: str
+    workspace: str
+    invited_by: str
+    roles: list[str]
+    expires_at: datetime
+    has_account: bool
+
+
+def invitation_of(token: str, *, now: datetime) -> InvitationView:
+    """Describe an open invitation to who holds its link. Raises InvitationInvalid."""
+    invitation = open_invitation(token, now=now)
+    inviter = invitation.invited_by
+    return InvitationView(
+        email=invitation.email,
+        workspace=invitation.workspace.name,
+        invited_by=inviter.name if inviter else "The operator of this server",
+        roles=[ROLE_TITLES[role] for role in invitation.roles],
+        expires_at=invitation.expires_at,
+        has_account=Person.objects.filter(email=invitation.email).exists(),
+    )
+
+
 @transaction.atomic
 def accept_invitation(*, token: str, name: str, password: str, origin: Origin, now: datetime) -> Person:
     """Make the invited person a member, with a new account or the one that has their address already.
@@ -86,7 +112,10 @@ def accept_invitation(*, token: str, name: str, password: str, origin: Origin, n
     invitation = open_invitation(token, now=now)
     with access.bound(invitation.workspace_id):
         # The row's lock stops a link that is used twice at once.
-        invitation = Invitation.objects.select_for_update().get(id=invitation.id, accepted_at=None)
+        locked = Invitation.objects.select_for_update().filter(id=invitation.id, accepted_at=None).first()
+        if locked is None:
+            raise InvitationInvalid
+        invitation = locked
         person = _account(invitation.email, name=name, password=password, now=now)
         join(person=person, roles=invitation.roles, actor=actor_of(person, origin), now=now)
         invitation.accepted_at = now
@@ -127,6 +156,12 @@ def change_roles(
         reason=reason,
         facts={"before": before, "after": after},
     )
+
+
+def change_settings(*, person: Person, name: str, time_zone: str) -> None:
+    """Change how a person is called and in which zone they see times."""
+    person.name, person.time_zone = name, time_zone
+    person.save(update_fields=["name", "time_zone"])
 
 
 @transaction.atomic

@@ -1,0 +1,116 @@
+"""National identity numbers of the workspace's regions, by the checks of python-stdnum (PR-5, PR-8)."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
+
+import msgspec
+
+from workspaces.masking.passage import Passage, Span
+
+_REACH = 40
+
+
+class _Number(msgspec.Struct, frozen=True):
+    """A national number: who checks it and how it is written.
+
+    Where the check is weak, `word` must stand before it, unless the number holds the sign `sure`.
+    """
+
+    check: str
+    shape: str
+    word: str = ""
+    sure: str = ""
+
+
+_NUMBERS: dict[str, tuple[_Number, ...]] = {
+    "AR": (_Number("ar.cuit", r"\d{2}-?\d{8}-?\d", word="cui[tl]", sure="-"),),
+    "BE": (_Number("be.nn", r"\d{2}[. ]?\d{2}[. ]?\d{2}[- ]?\d{3}[. ]?\d{2}"),),
+    "BR": (
+        _Number("br.cpf", r"\d{3}[. ]?\d{3}[. ]?\d{3}[-./ ]?\d{2}"),
+        _Number("br.cnpj", r"\w{2}[. ]?\w{3}[. ]?\w{3}[/ ]?\w{4}[- ]?\d{2}"),
+    ),
+    "CA": (_Number("ca.sin", r"\d{3}([- ]?)\d{3}\1\d{3}", word=r"\bsin\b|social insurance|\bnas\b", sure="-"),),
+    "CH": (_Number("ch.ssn", r"756\.?\d{4}\.?\d{4}\.?\d{2}"),),
+    "CL": (_Number("cl.rut", r"\d{1,2}\.?\d{3}\.?\d{3}-[0-9kK]"),),
+    "DE": (_Number("de.idnr", r"\d{2}( ?)\d{3}\1\d{3}\1\d{3}", word=r"steuer|idnr|tax|\btin\b", sure=" "),),
+    "ES": (
+        _Number("es.dni", r"\d{8}[- ]?[A-Za-z]"),
+        _Number("es.nie", r"[XYZxyz][- ]?\d{7}[- ]?[A-Za-z]"),
+    ),
+    "FI": (_Number("fi.hetu", r"\d{6}[-+A-Fa-fU-Yu-y]\d{3}[0-9A-Za-z]"),),
+    "FR": (_Number("fr.nir", r"[12] ?\d{2} ?\d{2} ?\d[0-9ABab] ?\d{3} ?\d{3} ?\d{2}"),),
+    "GB": (_Number("gb.nhs", r"\d{3}[- ]?\d{3}[- ]?\d{4}", word=r"\bnhs\b"),),
+    "IN": (
+        _Number("in_.aadhaar", r"\d{4}([- ]?)\d{4}\1\d{4}", word="aadhaa?r|uidai", sure=" "),
+        _Number("in_.pan", r"[A-Z]{5}\d{4}[A-Z]"),
+    ),
+    "IT": (_Number("it.codicefiscale", r"[A-Za-z]{6}\w{2}[A-Za-z]\w{2}[A-Za-z]\w{3}[A-Za-z]"),),
+    "MX": (
+        _Number("mx.curp", r"[A-Za-z]{4}\d{6}[A-Za-z]{6}[0-9A-Za-z]\d"),
+        _Number("mx.rfc", r"[A-ZÑ&]{4}-?\d{6}-?[0-9A-Z]{3}", word=r"\brfc\b"),
+    ),
+    "NL": (_Number("nl.bsn", r"\d{4}\.?\d{2}\.?\d{3}", word=r"\bbsn\b|burgerservice|sofi"),),
+    "NO": (_Number("no.fodselsnummer", r"\d{6} ?\d{5}"),),
+    "PL": (_Number("pl.pesel", r"\d{11}", word="pesel"),),
+    "PT": (_Number("pt.nif", r"\d{3} ?\d{3} ?\d{3}", word=r"\bnif\b|contribuinte|fiscal"),),
+    "SE": (_Number("se.personnummer", r"(?:\d{2})?\d{6}[-+]?\d{4}", word="person", sure="-"),),
+    "TR": (_Number("tr.tckimlik", r"[1-9]\d{10}"),),
+    "US": (
+        _Number("us.ssn", r"\d{3}([- ]?)\d{2}\1\d{4}", word=r"\bssn\b|social sec|\bss#", sure="-"),
+        _Number("us.itin", r"9\d{2}([- ]?)\d{2}\1\d{4}", word=r"\bitin\b|taxpayer", sure="-"),
+    ),
+    "ZA": (_Number("za.idnr", r"\d{6} ?\d{4} ?\d{2} ?\d"),),
+}
+
+
+class _Compiled(msgspec.Struct, frozen=True):
+    is_valid: Callable[[str], bool]
+    shape: re.Pattern[str]
+    word: re.Pattern[str]
+    sure: str
+    mostly_letters: bool
+
+
+def find_gov_ids(passage: Passage) -> Iterator[Span]:
+    """Find the identity numbers that the workspace's regions give to persons and firms (PR-5)."""
+    for region in passage.regions:
+        for number in _numbers_of(region):
+            if passage.numeric or number.mostly_letters:
+                yield from _of_one_sort(passage, number)
+
+
+def _of_one_sort(passage: Passage, number: _Compiled) -> Iterator[Span]:
+    for found in number.shape.finditer(passage.text):
+        passage.budget.spend()
+        written = found[0]
+        if not number.is_valid(written.replace(" ", "")):
+            continue
+        if (number.sure and number.sure in written) or _word_near(passage, number.word, found.start()):
+            yield Span(*found.span(), "gov_id")
+
+
+def _word_near(passage: Passage, word: re.Pattern[str], start: int) -> bool:
+    """Tell whether the word stands before the number; an empty one stands everywhere."""
+    return word.search(passage.lower, max(0, start - _REACH), start) is not None
+
+
+@lru_cache(maxsize=len(_NUMBERS))
+def _numbers_of(region: str) -> tuple[_Compiled, ...]:
+    return tuple(
+        _Compiled(
+            is_valid=import_module(f"stdnum.{number.check}").is_valid,
+            shape=_bounded(number.shape),
+            word=re.compile(number.word),
+            sure=number.sure,
+            mostly_letters=r"\w" in number.shape,
+        )
+        for number in _NUMBERS.get(region, ())
+    )
+
+
+def _bounded(shape: str) -> re.Pattern[str]:
+    """Let a shape begin and end where a number does: not inside a longer one, nor inside a part number."""
+    shape = shape.replace(r"\d", "[0-9]").replace(r"\w", "[0-9A-Za-z]")
+    return re.compile(rf"(?<![0-9A-Za-z])(?<![0-9][-./])(?:{shape})(?![0-9A-Za-z]|[-./]?[0-9]|-[A-Za-z])")

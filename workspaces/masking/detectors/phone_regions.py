@@ -1,0 +1,96 @@
+"""What the phone library knows of a region, in the form in which the detector asks it (PR-8)."""
+
+import re
+from functools import lru_cache
+
+import msgspec
+from phonenumbers import (
+    COUNTRY_CODE_TO_REGION_CODE,
+    PhoneMetadata,
+    PhoneNumber,
+    PhoneNumberFormat,
+    format_number,
+    is_valid_number,
+)
+
+FEWEST_DIGITS = 7
+MOST_DIGITS = 15
+_GROUP = re.compile(r"[0-9]+")
+
+
+class Region(msgspec.Struct, frozen=True):
+    """A region: how its numbers are dialled, how long they are, and which there are."""
+
+    country_code: str
+    prefix: str
+    lengths: frozenset[int]
+    local_lengths: frozenset[int]
+    pattern: re.Pattern[str]
+
+    def readings(self, digits: str, *, worded: bool) -> list[str]:
+        """List the numbers that these digits may be: as they are, without prefix, without country code."""
+        possible = [digits]
+        if self.prefix and digits.startswith(self.prefix):
+            possible.append(digits[len(self.prefix) :])
+        if worded and digits.startswith(self.country_code):
+            possible.append(digits[len(self.country_code) :])
+        return [number for number in possible if len(number) in self.lengths and self.pattern.fullmatch(number)]
+
+    def is_cut_as_printed(self, number: str, *, digits: str, cuts: set[int]) -> bool:
+        """Tell whether separators (counted in digits from the right) stand only where a printed number has them."""
+        printed = format_number(_number(int(self.country_code), number), PhoneNumberFormat.NATIONAL)
+        sizes = [len(group) for group in _GROUP.findall(printed)]
+        return len(digits) >= sum(sizes) and cuts <= cuts_of(sizes) | {len(number)}
+
+
+def cuts_of(sizes: list[int]) -> set[int]:
+    """Answer after how many digits, from the right, groups of these sizes are cut."""
+    cuts, digits = set(), 0
+    for size in sizes[:0:-1]:
+        digits += size
+        cuts.add(digits)
+    return cuts
+
+
+def is_international(digits: str) -> bool:
+    """Tell whether digits that begin with a country code are a phone number."""
+    if not FEWEST_DIGITS <= len(digits) <= MOST_DIGITS:
+        return False
+    for length in (1, 2, 3):
+        country_code = int(digits[:length])
+        if country_code in COUNTRY_CODE_TO_REGION_CODE:
+            return is_valid_number(_number(country_code, digits[length:]))
+    return False
+
+
+@lru_cache(maxsize=1000)
+def regions_of(names: tuple[str, ...]) -> tuple[Region, ...]:
+    """Answer what is known of these regions, without those that nobody knows."""
+    known = (PhoneMetadata.metadata_for_region(name) for name in names)
+    return tuple(_region(facts) for facts in known if facts is not None)
+
+
+def _region(facts: PhoneMetadata) -> Region:
+    descriptions = (
+        facts.fixed_line, facts.mobile, facts.toll_free, facts.premium_rate, facts.shared_cost,
+        facts.personal_number, facts.voip, facts.pager, facts.uan, facts.voicemail,
+    )  # fmt: skip
+    used = [description for description in descriptions if description and description.national_number_pattern]
+    local = {length for description in used for length in description.possible_length_local_only or ()}
+    return Region(
+        country_code=str(facts.country_code),
+        prefix=facts.national_prefix or "",
+        lengths=frozenset(facts.general_desc.possible_length),
+        local_lengths=frozenset(length for length in local if length >= FEWEST_DIGITS),
+        pattern=re.compile("|".join(f"(?:{description.national_number_pattern})" for description in used)),
+    )
+
+
+def _number(country_code: int, national: str) -> PhoneNumber:
+    zeros = len(national) - len(national.lstrip("0"))
+    return PhoneNumber(
+        country_code=country_code,
+        national_number=int(national),
+        italian_leading_zero=True if zeros else None,
+        number_of_leading_zeros=zeros if zeros > 1 else None,
+    )
