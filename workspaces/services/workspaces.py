@@ -5,12 +5,12 @@ from uuid import uuid4
 
 from django.contrib.auth.models import Group
 from django.db import transaction
-from guardian.shortcuts import assign_perm, remove_perm
+from guardian.shortcuts import assign_perm, get_perms, remove_perm
 
 from workspaces import access, audit, encryption
 from workspaces.models import AuditHead, Document, DocumentHead, Role, Workspace
 from workspaces.rules.documents import DEFAULTS
-from workspaces.rules.rights import PERMISSIONS, ROLES
+from workspaces.rules.rights import ROLES
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 
@@ -39,9 +39,11 @@ def sync_role_rights(workspace: Workspace) -> None:
     """Make the role groups of a bound workspace hold exactly what the table of rights says (PL-2)."""
     for role, permissions in ROLES.items():
         group = _group_of(workspace, role)
-        for permission in PERMISSIONS:
-            change = assign_perm if permission in permissions else remove_perm
-            change(f"workspaces.{permission}", group, workspace)
+        held = set(get_perms(group, workspace))
+        for permission in permissions - held:
+            assign_perm(f"workspaces.{permission}", group, workspace)
+        for permission in held - permissions:
+            remove_perm(f"workspaces.{permission}", group, workspace)
 
 
 def _group_of(workspace: Workspace, role: str) -> Group:
