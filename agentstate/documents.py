@@ -11,8 +11,8 @@ from agentstate.rules import object_types
 from agentstate.types import ObjectType
 from workspaces import documents, encryption
 from workspaces.documents import LiveDocument
-from workspaces.rules.documents import duration_seconds
 from workspaces.masking import MaskingPolicy, policy_from
+from workspaces.rules.documents import duration_seconds
 from workspaces.types import WorkspaceRef
 
 FEATURE = "agent_state"

@@ -188,7 +188,7 @@ class StateMetadata(msgspec.Struct, frozen=True):
     source: str
     bytes: int
     version: int
-    schema: str | None
+    type: str | None
     schema_version: str | None
     created_at: datetime
     updated_at: datetime

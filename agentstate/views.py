@@ -3,35 +3,25 @@
 from uuid import UUID
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
 from agentstate.rules.agents import require_agent
+from agentstate.selectors.states import read_state
 from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteState, state_write
 from agentstate.services import profiles, states
-from agentstate.selectors.states import read_state
 from agentstate.types import StateDeletion, StateRead, StoredState
 from workspaces import errors
 from workspaces.http.idempotency import key_of
-from workspaces.http.openapi import example, idempotency_key, operation
+from workspaces.http.openapi import EXAMPLE_ID, cursor, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
 from workspaces.scopes import scope_of
 
 _AGENT_STATE = Needs(feature="agent_state", scope="agent_state")
-_BODY_REFUSALS = (
-    errors.InvalidJson,
-    errors.InvalidInput,
-    errors.PayloadTooLarge,
-    errors.UnsupportedMediaType,
-    errors.FeatureOff,
-    errors.ScopeMissing,
-    errors.Forbidden,
-    errors.AgentNotAllowed,
-)
 _SCOPE = {"kind": "conversation", "id": "c-4711"}
+_EPOCH = "pq8xK2vTz1Wb"
 
 
 class AgentStateView(ApiView):
@@ -43,7 +33,7 @@ class AgentStateView(ApiView):
         body=WriteState,
         answer=StoredState,
         refusals=(
-            *_BODY_REFUSALS,
+            errors.AgentNotAllowed,
             AgentStateConflict,
             InvalidFieldValue,
             SubjectMismatch,
@@ -64,8 +54,28 @@ class AgentStateView(ApiView):
                 is_request=True,
             ),
             example(
-                "stored",
-                {"stored": True, "version": 3, "reason": None, "masked": {}, "epoch": "pq8xK2vTz1Wb"},
+                "create the whole state",
+                {
+                    "scope": _SCOPE,
+                    "agent": "order-taker",
+                    "mode": "cas",
+                    "if_version": 0,
+                    "body": {"step": "quote", "cart": []},
+                },
+                is_request=True,
+            ),
+            example(
+                "stored", {"stored": True, "version": 3, "reason": None, "masked": {}, "epoch": _EPOCH}
+            ),
+            example(
+                "not stored: a field that the type does not declare",
+                {
+                    "stored": False,
+                    "version": 3,
+                    "reason": "not_declared_field",
+                    "masked": {},
+                    "epoch": _EPOCH,
+                },
             ),
         ),
     )
@@ -85,8 +95,32 @@ class AgentStateReadView(ApiView):
         summary="Read a state",
         body=ReadState,
         answer=StateRead,
-        refusals=_BODY_REFUSALS,
-        examples=(example("by scope and agent", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),),
+        refusals=(errors.AgentNotAllowed,),
+        examples=(
+            example("by scope and agent", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),
+            example(
+                "a state",
+                {
+                    "body": {"step": "quote"},
+                    "version": 3,
+                    "updated_at": "2026-11-30T12:00:00Z",
+                    "valid_until": "2026-12-30T12:00:00Z",
+                    "epoch": _EPOCH,
+                    "expires": {"phone": "2026-12-01T12:00:00Z"},
+                },
+            ),
+            example(
+                "never written",
+                {
+                    "body": {},
+                    "version": 0,
+                    "updated_at": None,
+                    "valid_until": None,
+                    "epoch": "none",
+                    "expires": {},
+                },
+            ),
+        ),
     )
     def post(self, request: Request) -> Response:
         """Read a state; one that was never written is empty at version 0 (WM-17)."""
@@ -105,9 +139,12 @@ class AgentStateDeleteView(ApiView):
         summary="Remove a state",
         body=DeleteState,
         answer=StateDeletion,
-        refusals=(*_BODY_REFUSALS, AgentStateConflict, errors.Conflict),
+        refusals=(errors.AgentNotAllowed, AgentStateConflict, errors.Conflict),
         parameters=(idempotency_key(),),
-        examples=(example("at any version", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),),
+        examples=(
+            example("at any version", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),
+            example("removed", {"deleted": True, "version": 0, "epoch": "none"}),
+        ),
     )
     def post(self, request: Request) -> Response:
         """Remove a whole state; it reads as never written afterwards (WM-16b)."""
@@ -134,14 +171,32 @@ class ProfileStatesView(ApiView):
     @operation(
         summary="See which states name a person",
         answer=ProfileStates,
-        refusals=(
-            errors.NotFound,
-            errors.FeatureOff,
-            errors.ScopeMissing,
-            errors.PermissionMissing,
-            errors.InvalidInput,
+        refusals=(errors.InvalidInput,),
+        parameters=(cursor(),),
+        examples=(
+            example(
+                "one state",
+                {
+                    "items": [
+                        {
+                            "agent": "order-taker",
+                            "scope_kind": "conversation",
+                            "source_id": EXAMPLE_ID,
+                            "source": "chat backend",
+                            "bytes": 412,
+                            "version": 3,
+                            "schema": "order",
+                            "schema_version": "1",
+                            "created_at": "2026-11-30T11:58:12Z",
+                            "updated_at": "2026-11-30T12:00:00Z",
+                            "valid_until": "2026-12-30T12:00:00Z",
+                            "fields": 4,
+                        }
+                    ],
+                    "next_cursor": None,
+                },
+            ),
         ),
-        parameters=(OpenApiParameter("cursor", str, description="`next_cursor` of the page before."),),
     )
     def get(self, request: Request, profile_id: UUID) -> Response:
         """List size, version and dates, never content; the view is audited (WM-23)."""

@@ -1,14 +1,17 @@
 """The navigation: what a person may not open is absent from it."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import msgspec
-from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.urls import resolve, reverse
+from django.utils.translation import gettext_lazy as _
 
 from workspaces.types import WorkspaceRef
 
 
 class Item(msgspec.Struct, frozen=True):
-    title: str
+    title: Any
     url: str
     icon: str
     current: bool
@@ -16,63 +19,59 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    title: str | None
+    title: Any
     items: list[Item]
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A page of the navigation and the permissions of which one opens it (none: every member)."""
+    """A page of a workspace that the navigation leads to. The page itself says which permissions open it."""
 
     name: str
     icon: str
-    any_of: tuple[str, ...] = ()
+    title: Any
 
 
-_READ_DOCUMENTS = ("propose_documents", "approve_documents", "publish_documents", "view_audit")
-
-PLACES: dict[str, tuple[Place, ...]] = {
-    "support": (Place("profiles", "users", ("find_profiles",)),),
-    "control": (
-        Place("features", "toggle-right"),
-        Place("types", "braces", _READ_DOCUMENTS),
-        Place("keys", "key-round", ("manage_keys", "view_audit")),
-        Place("people", "user-cog", ("manage_people",)),
-        Place("audit", "scroll-text", ("view_audit",)),
+PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
+    (_("Support"), (Place("profiles", "users", _("Profiles")),)),
+    (
+        _("Control"),
+        (
+            Place("features", "toggle-right", _("Features")),
+            Place("types", "braces", _("Object types")),
+            Place("keys", "key-round", _("API keys")),
+            Place("people", "user-cog", _("People and roles")),
+            Place("audit", "scroll-text", _("Audit log")),
+        ),
     ),
-}
+)
 
 
 def navigation(path: str, workspace: WorkspaceRef | None, may: frozenset[str]) -> list[Group]:
     """Give the groups of the navigation for one person in one workspace."""
-    groups = [Group(None, [_item(path, "home", _("Overview"), "gauge", [])])]
-    if workspace is None:
-        return groups
-    titles = {
-        "profiles": _("Profiles"),
-        "features": _("Features"),
-        "types": _("Object types"),
-        "keys": _("API keys"),
-        "people": _("People and roles"),
-        "audit": _("Audit log"),
-    }
-    for title, key in ((_("Support"), "support"), (_("Control"), "control")):
-        open_places = [place for place in PLACES[key] if not place.any_of or may & set(place.any_of)]
-        items = [
-            _item(path, place.name, titles[place.name], place.icon, [workspace.slug]) for place in open_places
-        ]
+    home = reverse("console:home")
+    overview = Item(title=_("Overview"), url=home, icon="gauge", current=path == home)
+    groups = [Group(title=None, items=[overview])]
+    for title, places in PLACES if workspace else ():
+        items = [_item(path, place, url) for place, url in _open_places(places, workspace, may)]
         if items:
-            groups.append(Group(title, items))
+            groups.append(Group(title=title, items=items))
     return groups
 
 
 def first_url(workspace: WorkspaceRef, may: frozenset[str]) -> str:
     """Give the first page of a workspace that a person may open; Features is open to every member."""
-    places = [place for group in PLACES.values() for place in group]
-    name = next(place.name for place in places if not place.any_of or may & set(place.any_of))
-    return reverse(f"console:{name}", args=[workspace.slug])
+    return next(url for _title, places in PLACES for _place, url in _open_places(places, workspace, may))
 
 
-def _item(path: str, name: str, title: str, icon: str, arguments: list[str]) -> Item:
-    url = reverse(f"console:{name}", args=arguments)
-    current = path == url if name == "home" else path.startswith(url)
-    return Item(title=title, url=url, icon=icon, current=current)
+def _open_places(
+    places: tuple[Place, ...], workspace: WorkspaceRef | None, may: frozenset[str]
+) -> Iterator[tuple[Place, str]]:
+    for place in places:
+        url = reverse(f"console:{place.name}", args=[workspace.slug if workspace else ""])
+        any_of = resolve(url).func.any_of  # type: ignore[attr-defined]
+        if not any_of or may & set(any_of):
+            yield place, url
+
+
+def _item(path: str, place: Place, url: str) -> Item:
+    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(url))

@@ -58,6 +58,7 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
             except NotFound as error:
                 raise Http404 from error
 
+        page.any_of = any_of  # type: ignore[attr-defined]
         return page
 
     return decorate

@@ -165,11 +165,22 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Lastro",
     "VERSION": "1",
     "DESCRIPTION": "The state of AI agents, under a company's governance.",
+    "LICENSE": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVERS": [{"url": LASTRO_BASE_URL}],
+    "TAGS": [
+        {
+            "name": "Working memory",
+            "description": "The small state that an agent's code keeps between turns.",
+        },
+        {"name": "Profiles", "description": "The people that states name, found by an identifier."},
+        {"name": "Documents", "description": "What a workspace has decided: features, types, masking."},
+        {"name": "Platform", "description": "Who a key is, what a client may use, and this description."},
+    ],
     "SCHEMA_PATH_PREFIX": "/v1",
     "SORT_OPERATIONS": False,
     "PREPROCESSING_HOOKS": ["workspaces.http.openapi.only_v1"],
+    "POSTPROCESSING_HOOKS": [],
 }
 
 LOGGING_CONFIG = None

@@ -16,9 +16,9 @@ PAGE_SIZE = 50
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """A row at the edge of a page: its time and its id."""
+    """A row at the edge of a page: what the list is sorted by, and its id."""
 
-    at: datetime
+    at: datetime | int
     id: UUID
 
 
@@ -40,7 +40,7 @@ def page(
 ) -> Page:
     """Give the page after the cursor `older`, or before the cursor `newer`, or the first; nothing is counted.
 
-    `by` is a time that the rows are sorted by, ties by id. Raises InvalidInput for a cursor that no list gave.
+    `by` is a time or a number that the rows are sorted by, ties by id. Raises InvalidInput for a cursor that no list gave.
     """
     if newer:
         found = list(rows.filter(_beyond(by, "gt", _decode(newer))).order_by(by, "id")[: size + 1])

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from workspaces import documents, errors
-from workspaces.http.openapi import example, idempotency_key, operation
+from workspaces.http.openapi import EXAMPLE_ID, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
 from workspaces.models import Profile
@@ -25,14 +25,6 @@ from workspaces.serializers import (
 )
 from workspaces.services import profiles
 
-_BODY_REFUSALS = (
-    errors.InvalidJson,
-    errors.InvalidInput,
-    errors.PayloadTooLarge,
-    errors.UnsupportedMediaType,
-    errors.Forbidden,
-)
-
 
 class ProfileSearchView(ApiView):
     tag = "Profiles"
@@ -42,8 +34,26 @@ class ProfileSearchView(ApiView):
         summary="Find a profile by a handle or a pseudonym",
         body=SearchProfiles,
         answer=FoundProfiles,
-        refusals=(*_BODY_REFUSALS, errors.ScopeMissing, errors.PermissionMissing),
-        examples=(example("by phone", {"query": "+55 11 91234-5678"}, is_request=True),),
+        examples=(
+            example("by phone", {"query": "+55 11 91234-5678"}, is_request=True),
+            example("by pseudonym", {"query": "p_7kq2m9xw4t3rbn6hc8vd"}, is_request=True),
+            example(
+                "one person",
+                {
+                    "items": [
+                        {
+                            "profile_id": EXAMPLE_ID,
+                            "pseudonym": "p_7kq2m9xw4t3rbn6hc8vd",
+                            "kind": "person",
+                            "partial": False,
+                            "handles": [{"type": "phone_e164", "value": "…78"}],
+                            "last_seen": "2026-11-30T12:00:00Z",
+                        }
+                    ]
+                },
+            ),
+            example("nobody", {"items": []}),
+        ),
     )
     def post(self, request: Request) -> Response:
         """Find the person that an identifier names, in any spelling; the search is audited without it (CO-3)."""
@@ -63,7 +73,29 @@ class SourceMeView(ApiView):
     tag = "Platform"
     needs = {"GET": Needs(any_key=True)}
 
-    @operation(summary="See which source a key stands for", answer=SourceMe, refusals=(errors.Forbidden,))
+    @operation(
+        summary="See which source a key stands for",
+        answer=SourceMe,
+        examples=(
+            example(
+                "a chat backend",
+                {
+                    "space_id": "aurora",
+                    "tenant_id": EXAMPLE_ID,
+                    "region": "local",
+                    "environment": "production",
+                    "source_id": EXAMPLE_ID,
+                    "source_name": "chat backend",
+                    "key_id": EXAMPLE_ID,
+                    "scopes": ["agent_state"],
+                    "audience": "customer_agent",
+                    "verification_ceiling": "V0",
+                    "purposes": [],
+                    "agent_memory": False,
+                },
+            ),
+        ),
+    )
     def get(self, request: Request) -> Response:
         """Say who the key is and which scopes it has."""
         caller = request.auth
@@ -90,7 +122,19 @@ class SdkProfileView(ApiView):
     needs = {"GET": Needs(any_key=True)}
 
     @operation(
-        summary="See the enabled features and declared types", answer=SdkProfile, refusals=(errors.Forbidden,)
+        summary="See the enabled features and declared types",
+        answer=SdkProfile,
+        examples=(
+            example(
+                "working memory is on",
+                {
+                    "features": ["agent_state"],
+                    "types": [{"type": "order"}],
+                    "tool_bindings": [],
+                    "valid_for_s": 60,
+                },
+            ),
+        ),
     )
     def get(self, request: Request) -> Response:
         """Say what a client may use in this workspace."""
@@ -107,7 +151,10 @@ class IngestStatusView(ApiView):
         summary="Ask what became of ingested turns",
         body=IngestStatus,
         answer=IngestState,
-        refusals=_BODY_REFUSALS,
+        examples=(
+            example("of a conversation", {"conversation_id": "c-4711"}, is_request=True),
+            example("unknown", {"state": "unknown"}),
+        ),
     )
     def post(self, request: Request) -> Response:
         """Answer `unknown`: this server ingests no turns."""
@@ -123,8 +170,24 @@ class BatchView(ApiView):
         summary="Accept a client's session items",
         body=Batch,
         answer=BatchAnswer,
-        refusals=(*_BODY_REFUSALS, errors.Conflict),
+        refusals=(errors.Conflict,),
         parameters=(idempotency_key(),),
+        examples=(
+            example(
+                "the end of a conversation",
+                {
+                    "items": [
+                        {
+                            "type": "conversation.ended",
+                            "conversation_id": "c-4711",
+                            "occurred_at": "2026-11-30T12:00:00Z",
+                        }
+                    ]
+                },
+                is_request=True,
+            ),
+            example("accepted", {"accepted": 1, "duplicates": 0, "errors": [], "masked": {}}),
+        ),
     )
     def post(self, request: Request) -> Response:
         """Accept every item and keep nothing of it, so that a client's plain session loses nothing and logs nothing."""

@@ -117,6 +117,12 @@ def states_by_agent() -> dict[str, int]:
     return dict(live.values_list("agent").annotate(Count("id")).order_by())
 
 
+def states_by_profile(profile_ids: list[UUID]) -> dict[UUID, int]:
+    """Count the states of each of these people."""
+    live = State.objects.filter(life=State.Life.LIVE, handle__profile__in=profile_ids)
+    return dict(live.values_list("handle__profile").annotate(Count("id")).order_by())
+
+
 def held_by_agent() -> dict[str, Counter[str]]:
     """Count, per agent, in how many states each field is held (PR-3)."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -134,7 +140,7 @@ def _metadata(row: State, until: datetime) -> StateMetadata:
         source=row.source.name if row.source else "",
         bytes=row.body_bytes,
         version=row.version,
-        schema=row.type or None,
+        type=row.type or None,
         schema_version=row.type_version or None,
         created_at=row.created_at,
         updated_at=row.updated_at,

@@ -54,8 +54,8 @@ ENVIRONMENT_TONES: Mapping[str, str] = {"production": "bad", "staging": "warn"}
 def moment_format(precision: str) -> str:
     """Name the format of the viewer's language for a day, a minute or a second."""
     if precision == "date":
-        return formats.get_format("DATE_FORMAT")
-    minute = formats.get_format("DATETIME_FORMAT")
+        return str(formats.get_format("DATE_FORMAT"))
+    minute = str(formats.get_format("DATETIME_FORMAT"))
     return minute.replace("H:i", "H:i:s") if precision == "second" else minute
 
 
@@ -64,9 +64,7 @@ def icon(name: str, label: str = "") -> SafeString:
     """Draw an icon of the sprite, hidden from screen readers unless it has a label."""
     href = f"{static('console/icons.svg')}#{name}"
     if label:
-        return format_html(
-            '<svg class="i" role="img" aria-label="{}"><use href="{}"/></svg>', label, href
-        )
+        return format_html('<svg class="i" role="img" aria-label="{}"><use href="{}"/></svg>', label, href)
     return format_html('<svg class="i" aria-hidden="true"><use href="{}"/></svg>', href)
 
 

@@ -25,7 +25,7 @@ COUNTED_UP_TO = 1000
 def audit(request: Any) -> HttpResponse:
     """List the entries that pass the filters, newest first."""
     rows = entries(_filter(request))
-    listed = page(rows, by="at", older=request.GET.get("older"), newer=request.GET.get("newer"))
+    listed = page(rows, by="seq", older=request.GET.get("older"), newer=request.GET.get("newer"))
     counted = rows[: COUNTED_UP_TO + 1].count()
     count = f"{COUNTED_UP_TO:,}+" if counted > COUNTED_UP_TO else counted
     context = {

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agentstate.selectors.states import memory_of, state_filters
+from agentstate.selectors.states import memory_of, state_filters, states_by_profile
 from agentstate.services.profiles import show_states
 from console.changes import changes_of
 from console.features import title_of
@@ -36,7 +36,7 @@ class ProfileRow(msgspec.Struct, frozen=True):
     first_seen: datetime
     last_seen: datetime
     url: str
-    states: int | None = None
+    states: int = 0
     held: None = None
 
 
@@ -61,7 +61,9 @@ def profiles(request: Any) -> HttpResponse:
         older=request.GET.get("older"),
         newer=request.GET.get("newer"),
     )
-    rows = [_row(request, profile) for profile in listed.rows]
+    may_see = "view_state_metadata" in request.may
+    states = states_by_profile([profile.id for profile in listed.rows]) if may_see else {}
+    rows = [_row(request, profile, states.get(profile.id, 0)) for profile in listed.rows]
     context = {"found": found if found in {"none", "invalid"} else None, "form": FindForm()}
     return render(request, "console/profiles.html", {**context, "profiles": rows, "page": listed})
 
@@ -154,13 +156,14 @@ def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
     return {"profile": _row(request, profile), "tabs": tabs}
 
 
-def _row(request: Any, profile: Profile) -> ProfileRow:
+def _row(request: Any, profile: Profile, states: int = 0) -> ProfileRow:
     return ProfileRow(
         pseudonym=profile.pseudonym,
         hints=[handle.hint for handle in profile.handles.all() if handle.hint],
         first_seen=profile.created_at,
         last_seen=profile.last_seen_at,
         url=here(request, "profile", profile.id),
+        states=states,
     )
 
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
@@ -54,7 +55,7 @@ def problem_of(error: Exception) -> Problem:
 def body_of(problem: Problem, *, request_id: str) -> dict[str, Any]:
     """Give the members of the problem; a detail never carries what the caller sent."""
     body: dict[str, Any] = {
-        "type": f"https://lastro.dev/errors/{problem.code}",
+        "type": f"{settings.LASTRO_BASE_URL}/v1/docs#error-{problem.code}",
         "title": problem.title,
         "status": problem.status,
         "code": problem.code,

@@ -17,7 +17,7 @@ PARTIAL_BLANK = "\ufdd0"
 _SEVEN_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
 
 
-class BudgetSpent(Exception):  # noqa: N818 - caught by the text that asked, never an answer to anybody
+class BudgetSpent(Exception):
     """The text has more candidates than may be looked at."""
 
 

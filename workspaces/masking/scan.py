@@ -1,14 +1,44 @@
 """One look at a text: its markers, and what is of the wanted kinds outside them (PR-5, PR-7)."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 
 import msgspec
 
-from workspaces.masking.detectors import detectors_for
+from workspaces.masking.detectors import Detector, detectors_for
 from workspaces.masking.folding import Folded, fold
 from workspaces.masking.markers import Marker, markers_in
-from workspaces.masking.passage import BRACKET_BLANK, PARTIAL_BLANK, Budget, Span, blanked, passage_of
+from workspaces.masking.passage import (
+    BRACKET_BLANK,
+    PARTIAL_BLANK,
+    Budget,
+    Passage,
+    Span,
+    blanked,
+    passage_of,
+)
 from workspaces.masking.policy import MaskingPolicy
+
+# No detector reads across four line ends.
+_BETWEEN = "\n\n\n\n"
+
+
+class Search(msgspec.Struct, frozen=True):
+    """Which kinds are looked for, and who looks for them."""
+
+    kinds: frozenset[str]
+    detectors: tuple[Detector, ...]
+
+    def worth_in(self, texts: Iterable[str]) -> "Search":
+        """Leave out the detectors that can find nothing in any of some texts (PR-7b)."""
+        passage = passage_of(fold(_BETWEEN.join(texts)).text, regions=(), budget=Budget())
+        hopeful = tuple(detector for detector in self.detectors if detector.may_hold(passage))
+        return Search(self.kinds, hopeful)
+
+
+def search_for(kinds: frozenset[str]) -> Search:
+    """Answer the search for some kinds by every detector that knows one of them."""
+    return Search(kinds, detectors_for(kinds))
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -18,23 +48,22 @@ class Look(msgspec.Struct, frozen=True):
     spans: list[Span]
 
 
-def look(text: str, *, kinds: frozenset[str], policy: MaskingPolicy) -> Look:
-    """Find what is of these kinds in a text and is not an exact marker already (PR-6)."""
+def look(text: str, *, search: Search, policy: MaskingPolicy) -> Look:
+    """Find what a search is for, in a text, and is not an exact marker already (PR-6)."""
     markers = markers_in(text, policy)
     folded = fold(_without_markers(text, markers) if markers else text)
-    found = _spans(folded.text, kinds, policy.regions)
+    found = _spans(passage_of(folded.text, regions=policy.regions, budget=Budget()), search)
     if not found:
         return Look(markers, found)
     spans = [_in_original(span, folded) for span in found]
     return Look([marker for marker in markers if not _is_covered(marker, spans)], spans)
 
 
-def _spans(text: str, kinds: frozenset[str], regions: tuple[str, ...]) -> list[Span]:
+def _spans(passage: Passage, search: Search) -> list[Span]:
     """Ask each detector in turn; it does not see what an earlier one has claimed."""
-    passage = passage_of(text, regions=regions, budget=Budget())
     claimed: list[Span] = []
-    for detect in detectors_for(kinds):
-        found = _disjoint([span for span in detect(passage) if span.kind in kinds])
+    for detector in search.detectors:
+        found = _disjoint([span for span in detector.find(passage) if span.kind in search.kinds])
         if found:
             claimed += found
             passage = passage.without(found)

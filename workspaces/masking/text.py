@@ -7,7 +7,7 @@ import msgspec
 from workspaces.masking.markers import Marker, is_marker, markers_in, redaction
 from workspaces.masking.passage import MAX_TEXT_BYTES, BudgetSpent, Span
 from workspaces.masking.policy import MaskingPolicy, strategy_of
-from workspaces.masking.scan import Look, look
+from workspaces.masking.scan import Look, Search, look, search_for
 from workspaces.masking.strategies import masked_value
 
 # What is put in can make its neighbours look like something new; four looks are far more than prose needs.
@@ -25,33 +25,36 @@ class MaskedText(msgspec.Struct, frozen=True):
     counts: dict[str, int]
 
 
-def mask_found(text: str, *, kinds: frozenset[str], policy: MaskingPolicy) -> MaskedText:
-    """Mask what detectors find until they find nothing, so that masking again changes nothing (PR-6).
+def mask_found(text: str, *, search: Search, policy: MaskingPolicy) -> MaskedText:
+    """Mask what a search finds until all its detectors find nothing, so that masking again is idle (PR-6).
 
     A text beyond its budget is redacted whole (PR-7b).
     """
     counts: dict[str, int] = {}
-    if len(text) < _SHORTEST_WORD and text.replace("_", "a").isalpha():
+    if _is_too_long(text):
+        return _beyond_budget()
+    if not search.detectors or (len(text) < _SHORTEST_WORD and text.replace("_", "a").isalpha()):
         return MaskedText(text, counts)
     for _ in range(_LOOKS):
-        seen = _look(text, kinds=kinds, policy=policy)
+        seen = _look(text, search, policy)
         if seen is None:
             break
         if not seen.spans:
             return MaskedText(text, counts)
         text = _replaced(text, seen.spans, policy)
         _count(seen.spans, counts)
-    return MaskedText(redaction("text"), {"text": 1})
+        search = search_for(search.kinds)
+    return _beyond_budget()
 
 
-def mask_declared(text: str, *, kinds: frozenset[str], policy: MaskingPolicy) -> MaskedText:
+def mask_declared(text: str, *, search: Search, policy: MaskingPolicy) -> MaskedText:
     """Mask a string declared personal: what detectors find, and the rest as text (PR-5).
 
     Nothing but markers and single spaces is left, so one look is enough for a fixed point (PR-6).
     """
-    seen = _look(text, kinds=kinds, policy=policy)
+    seen = _look(text, search, policy)
     if seen is None:
-        return MaskedText(redaction("text"), {"text": 1})
+        return _beyond_budget()
     counts: dict[str, int] = {}
     _count(seen.spans, counts)
     pieces: list[str] = []
@@ -64,9 +67,7 @@ def mask_declared(text: str, *, kinds: frozenset[str], policy: MaskingPolicy) ->
         end = known.end
     pieces.append(_rest(text[end:], policy, counts))
     masked = _set_apart(pieces)
-    if _is_too_long(masked):
-        return MaskedText(redaction("text"), {"text": 1})
-    return MaskedText(masked, counts)
+    return _beyond_budget() if _is_too_long(masked) else MaskedText(masked, counts)
 
 
 def mask_whole(text: str, *, kind: str, policy: MaskingPolicy) -> MaskedText:
@@ -83,14 +84,18 @@ def _count(spans: list[Span], counts: dict[str, int]) -> None:
         counts[span.kind] = counts.get(span.kind, 0) + 1
 
 
-def _look(text: str, *, kinds: frozenset[str], policy: MaskingPolicy) -> Look | None:
+def _look(text: str, search: Search, policy: MaskingPolicy) -> Look | None:
     """Look at a text, or answer None where it is beyond its budget (PR-7b)."""
     if _is_too_long(text):
         return None
     try:
-        return look(text, kinds=kinds, policy=policy)
+        return look(text, search=search, policy=policy)
     except BudgetSpent:
         return None
+
+
+def _beyond_budget() -> MaskedText:
+    return MaskedText(redaction("text"), {"text": 1})
 
 
 def _rest(piece: str, policy: MaskingPolicy, counts: dict[str, int]) -> str:

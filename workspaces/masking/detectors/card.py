@@ -49,6 +49,11 @@ _REACH = 32
 Groups = list[tuple[int, int]]
 
 
+def may_hold_cards(passage: Passage) -> bool:
+    """Tell whether there are digits enough for a card number."""
+    return passage.numeric and _RUN.search(passage.text) is not None
+
+
 def find_cards(passage: Passage) -> Iterator[Span]:
     """Find card numbers, grouped or not, but never a part of a longer number (PR-7)."""
     if not passage.numeric:

@@ -49,6 +49,11 @@ _PLAIN_SIGNS = re.compile(r"[-'’./]")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)
 
 
+def may_hold_credentials(passage: Passage) -> bool:
+    """Tell whether one of the names is there."""
+    return any(stem in passage.lower and name.search(passage.lower) for stem, name, _ in _NAMES)
+
+
 def find_credentials(passage: Passage) -> Iterator[Span]:
     """Find passwords, secrets and card codes by their names (PR-7b)."""
     for stem, name, kind in _NAMES:

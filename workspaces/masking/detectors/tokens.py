@@ -76,6 +76,16 @@ _BEARER = re.compile(r"bearer\s{1,4}")
 _BEARER_TOKEN = re.compile(r"(?=[A-Za-z._~+/=-]{0,512}[0-9]|[A-Za-z0-9._~+/=-]{24})[A-Za-z0-9._~+/=-]{8,}")
 
 
+def may_hold_tokens(passage: Passage) -> bool:
+    """Tell whether a token of a published format may begin somewhere."""
+    text = passage.text
+    if any(start in text for start in ("eyJ", ":AA", "-----BEGIN")) or "bearer" in passage.lower:
+        return True
+    return any(
+        sign in text and any(prefix in text for prefix, _ in formats) for sign, formats in _COMPILED.items()
+    )
+
+
 def find_tokens(passage: Passage) -> Iterator[Span]:
     """Find secrets that are recognized by their own form (PR-7)."""
     text = passage.text

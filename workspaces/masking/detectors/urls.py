@@ -10,6 +10,11 @@ _SLASH = re.compile(r"[/?#]")
 _PORT = re.compile(r"[0-9]{0,5}(?:[/?#]|\Z)")
 
 
+def may_hold_url_passwords(passage: Passage) -> bool:
+    """Tell whether there is an address with something before an @."""
+    return "://" in passage.text and "@" in passage.text
+
+
 def find_url_passwords(passage: Passage) -> Iterator[Span]:
     """Find the password of each address that carries one (PR-7)."""
     text = passage.text
