@@ -3,9 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularJSONAPIView
 
-from console import health
+from console import docs, health
 from workspaces.errors import NotFound, Problem
 from workspaces.http.exceptions import plain_problem
 
@@ -14,11 +13,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics_page, name="metrics"),
-    path(
-        "v1/openapi.json",
-        SpectacularJSONAPIView.as_view(authentication_classes=(), permission_classes=()),
-        name="openapi",
-    ),
+    path("v1/openapi.json", docs.OpenApiView.as_view(), name="openapi"),
     path("console/", include("console.page_urls")),
     path("", include("agentstate.urls")),
     path("", include("privacy.urls")),

@@ -7,30 +7,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from privacy.rules import documents as rules
-from privacy.serializers import ChangeAnswer, LiveDocumentAnswer, ProposeChange
+from privacy.serializers import ApproveChange, ChangeAnswer, LiveDocumentAnswer, ProposeChange
 from privacy.services import documents as services
 from privacy.types import ChangeWish
 from workspaces import access, documents, errors
-from workspaces.http.openapi import example, idempotency_key, operation
+from workspaces.http.openapi import EXAMPLE_ID, choice, example, idempotency_key, operation
 from workspaces.http.permissions import Needs, require_needs
 from workspaces.http.views import ApiView
 from workspaces.models import DocumentChange
-from workspaces.rules.documents import schema
+from workspaces.rules.documents import KINDS, schema
 from workspaces.types import FieldProblem
 
 _ANYBODY = Needs(any_key=True, any_token=True)
-_CHANGE_REFUSALS = (
-    errors.InvalidJson,
-    errors.InvalidInput,
-    errors.InvalidDocument,
-    errors.PayloadTooLarge,
-    errors.UnsupportedMediaType,
-    errors.Forbidden,
-    errors.PermissionMissing,
-    errors.NotFound,
-    errors.WrongVersion,
-    errors.Conflict,
-)
+_KIND = choice("kind", KINDS, "The kind of document.")
+_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1}
 
 
 class DocumentView(ApiView):
@@ -38,7 +28,12 @@ class DocumentView(ApiView):
     needs = {"GET": _ANYBODY}
 
     @operation(
-        summary="Read the live version of a document", answer=LiveDocumentAnswer, refusals=(errors.NotFound,)
+        summary="Read the live version of a document",
+        answer=LiveDocumentAnswer,
+        parameters=(_KIND,),
+        examples=(
+            example("features", {"kind": "features", "version": 2, "document": {"enabled": ["agent_state"]}}),
+        ),
     )
     def get(self, request: Request, kind: str) -> Response:
         """Give the live version; `kind` is features, object-types, masking, retention or assembly-policy."""
@@ -53,8 +48,9 @@ class DocumentSchemaView(ApiView):
 
     @operation(
         summary="Read the JSON Schema of a document",
-        answer={"type": "object", "additionalProperties": True},
-        refusals=(errors.NotFound,),
+        answer={"type": "object", "description": "A JSON Schema."},
+        parameters=(_KIND,),
+        examples=(example("features", schema("features")),),
     )
     def get(self, request: Request, kind: str) -> Response:
         """Give the JSON Schema (2020-12) by which documents of a kind are checked."""
@@ -64,16 +60,17 @@ class DocumentSchemaView(ApiView):
 
 class DocumentChangesView(ApiView):
     tag = "Documents"
-    needs = {"POST": Needs(any_token=True)}
+    needs = {"POST": Needs(one_of=rules.PROPOSING)}
 
     @operation(
         summary="Propose a version of a document",
         body=ProposeChange,
         answer=ChangeAnswer,
         status=201,
-        refusals=_CHANGE_REFUSALS,
+        refusals=(errors.InvalidDocument, errors.WrongVersion, errors.Conflict),
         parameters=(idempotency_key(),),
         examples=(
+            example("proposed", {**_CHANGE, "status": "proposed", "version": None}),
             example(
                 "switch working memory on",
                 {
@@ -108,16 +105,24 @@ class DocumentChangesView(ApiView):
 
 class DocumentApprovalView(ApiView):
     tag = "Documents"
-    needs = {"POST": Needs(any_token=True)}
+    needs = {"POST": Needs(one_of=rules.PUBLISHING)}
 
     @operation(
         summary="Publish a proposed version",
+        body=ApproveChange,
+        is_body_optional=True,
         answer=ChangeAnswer,
-        refusals=(*_CHANGE_REFUSALS,),
+        refusals=(errors.InvalidDocument, errors.WrongVersion, errors.Conflict),
         parameters=(idempotency_key(),),
+        examples=(
+            example("nothing more to say", {}, is_request=True),
+            example("published", {**_CHANGE, "status": "published", "version": 2}),
+        ),
     )
     def post(self, request: Request, change_id: UUID) -> Response:
         """Publish a change; without four eyes the author may do so (PR-2)."""
+        if self.raw:
+            self.body(request, ApproveChange)
         return self.once(request, lambda: self._publish(request, change_id))
 
     def _publish(self, request: Request, change_id: UUID) -> Response:

@@ -8,6 +8,8 @@ from workspaces.rules import documents
 from workspaces.types import FieldProblem
 
 MAX_REASON_LENGTH = 500
+PROPOSING = ("change_features", "propose_documents")
+PUBLISHING = ("change_features", "publish_documents")
 
 
 def require_kind(kind: str) -> None:
@@ -18,12 +20,14 @@ def require_kind(kind: str) -> None:
 
 def proposing_permission(kind: str) -> str:
     """Name the permission that a proposal takes; `features` belongs to security alone (PR-1)."""
-    return "change_features" if kind == "features" else "propose_documents"
+    of_features, of_others = PROPOSING
+    return of_features if kind == "features" else of_others
 
 
 def publishing_permission(kind: str) -> str:
     """Name the permission that a publication takes."""
-    return "change_features" if kind == "features" else "publish_documents"
+    of_features, of_others = PUBLISHING
+    return of_features if kind == "features" else of_others
 
 
 def problems(kind: str, document: Any) -> list[FieldProblem]:
