@@ -15,12 +15,28 @@ from agentstate.selectors.lives import due_at, life_of
 from agentstate.types import Draft, Life, RememberedWrite, StateDeletion, StateWrite, StoredState
 from workspaces.encryption import destroy_keys, keyed_hash
 from workspaces.masking import mask_fields
-from workspaces.models import Handle
 from workspaces.rules import json
 from workspaces.scopes import Scope, scope_of
 from workspaces.selectors.profiles import known_handle
 from workspaces.services.profiles import handle_of
 from workspaces.types import Caller, Key, WorkspaceRef
+
+EPOCH_BYTES = 9
+
+
+class _Attempt(msgspec.Struct, frozen=True):
+    """One write with everything that decides about it."""
+
+    caller: Caller
+    write: StateWrite
+    scope: Scope
+    declared: Declared
+    life: Life
+    now: datetime
+
+    @property
+    def workspace(self) -> WorkspaceRef:
+        return self.caller.workspace
 
 
 @transaction.atomic
@@ -39,16 +55,17 @@ def store_state(*, caller: Caller, write: StateWrite, now: datetime) -> StoredSt
     declared = documents.declared_for(caller.workspace, write.agent)
     row = access.lock_state(scope, write.agent)
     life = life_of(caller.workspace, row, declared, now=now)
-    earlier = _sent_before(caller, write, life, now=now)
+    attempt = _Attempt(caller, write, scope, declared, life, now)
+    earlier = _sent_before(attempt)
     if earlier is not None:
         return StoredState(stored=True, version=earlier.version, masked=earlier.masked, epoch=earlier.epoch)
-    _require_same_person(caller.workspace, row if life.is_live else None, scope, write)
+    _require_same_person(attempt, row if life.is_live else None)
     if declared.type is not None and scope.kind not in declared.type.scopes:
         raise ScopeKindNotDeclared
-    draft = _draft(write, life, declared, now=now)
+    draft = _draft(attempt)
     if draft.reason is not None:
         return StoredState(stored=False, version=life.version, reason=draft.reason, epoch=life.epoch)
-    return _keep(caller, row or _new_row(scope, write.agent), life, declared, write, draft, scope, now=now)
+    return _keep(attempt, row, draft)
 
 
 @transaction.atomic
@@ -81,123 +98,112 @@ def entomb(
     state.due_at = now + timedelta(seconds=declared.tombstone_seconds)
 
 
-def _draft(write: StateWrite, life: Life, declared: Declared, *, now: datetime) -> Draft:
+def _draft(attempt: _Attempt) -> Draft:
     """Check a write in the order of WM-13, mask it, and build the next body."""
+    write, life, kind = attempt.write, attempt.life, attempt.declared.type
     writes.require_version(life.version, writes.expected_version(write))
-    if writes.has_undeclared(write, life, declared.type):
+    if writes.has_undeclared(write, life, kind):
         return Draft(reason="not_declared_field")
-    writes.require_values(write, declared.type)
-    masked = mask_fields(
-        writes.values_of(write), declared=writes.field_rules(declared.type), policy=declared.policy
-    )
+    writes.require_values(write, kind)
+    rules = writes.field_rules(kind)
+    masked = mask_fields(writes.values_of(write), declared=rules, policy=attempt.declared.policy)
     body = writes.next_body(write, life, masked.fields)
     size = len(json.compact(body))
-    if writes.is_over_cap(size, declared.type):
+    if writes.is_over_cap(size, kind):
         return Draft(reason="over_cap")
     return Draft(body=body, size=size, masked=masked.counts)
 
 
-def _keep(
-    caller: Caller,
-    state: State,
-    life: Life,
-    declared: Declared,
-    write: StateWrite,
-    draft: Draft,
-    scope: Scope,
-    *,
-    now: datetime,
-) -> StoredState:
-    is_new_row = state._state.adding
+def _keep(attempt: _Attempt, row: State | None, draft: Draft) -> StoredState:
+    """Write the next version into the row of the state, or a new one."""
+    life, state = attempt.life, row or _new_row(attempt)
     state.version = life.numbering + 1
-    state.life, state.updated_at, state.source_id = State.Life.LIVE, now, caller.source_id
-    state.epoch = life.epoch if life.is_live else _new_epoch()
-    state.created_at = state.created_at if life.is_live else now
-    key = _data_key(caller.workspace, state, life, scope, write, now=now)
-    encryption.seal_body(caller.workspace, state, json.compact(draft.body), key)
-    _describe(state, declared, write, life, draft)
-    state.recent_writes = resends.dump(_memory(caller, write, life, state, key, draft))
-    state.save(force_insert=is_new_row)
+    state.life, state.updated_at, state.source_id = State.Life.LIVE, attempt.now, attempt.caller.source_id
+    if not life.is_live:
+        state.epoch, state.created_at = secrets.token_urlsafe(EPOCH_BYTES), attempt.now
+    key = _data_key(attempt, state)
+    encryption.seal_body(attempt.workspace, state, json.compact(draft.body), key)
+    _describe(attempt, state, draft)
+    state.recent_writes = resends.dump(_memory(attempt, state, key, draft))
+    state.save(force_insert=row is None)
     return StoredState(stored=True, version=state.version, masked=draft.masked, epoch=state.epoch)
 
 
-def _data_key(
-    workspace: WorkspaceRef, state: State, life: Life, scope: Scope, write: StateWrite, *, now: datetime
-) -> Key:
+def _data_key(attempt: _Attempt, state: State) -> Key:
     """Give the key of this life: a new one at its beginning, and when it names a person for the first time (WM-6)."""
-    value = scope.handle or write.subject
-    named: Handle | None = handle_of(workspace=workspace, value=value, now=now) if value else None
-    if life.is_live and life.key is not None and (named is None or state.handle_id is not None):
+    life, value = attempt.life, attempt.scope.handle or attempt.write.subject
+    is_named_now = value is not None and (not life.is_live or state.handle_id is None)
+    if life.is_live and life.key is not None and not is_named_now:
         return life.key
-    destroy_keys(workspace, state.data_key_id)
-    state.handle = named
-    return encryption.make_data_key(workspace, state, now=now)
+    destroy_keys(attempt.workspace, state.data_key_id)
+    state.handle = handle_of(workspace=attempt.workspace, value=value, now=attempt.now) if value else None
+    return encryption.make_data_key(attempt.workspace, state, now=attempt.now)
 
 
-def _describe(state: State, declared: Declared, write: StateWrite, life: Life, draft: Draft) -> None:
+def _describe(attempt: _Attempt, state: State, draft: Draft) -> None:
     """Set what stands beside the body in clear."""
-    kind = declared.type
+    declared, kind = attempt.declared, attempt.declared.type
     assert kind is not None  # noqa: S101  (a write without a type is refused as not declared)
-    held = writes.next_held(write, life, draft.body, kind, now=state.updated_at)
+    held = writes.next_held(attempt.write, attempt.life, draft.body, kind, now=attempt.now)
     state.body_bytes, state.held = draft.size, msgspec.to_builtins(held)
     state.type, state.type_version, state.types_document = kind.type, kind.version, declared.document
     state.retention_seconds = kind.state_retention_seconds
     state.due_at = due_at(state, held, declared)
 
 
-def _sent_before(caller: Caller, write: StateWrite, life: Life, *, now: datetime) -> RememberedWrite | None:
-    if not write.idempotency_key and not caller.resend:
+def _sent_before(attempt: _Attempt) -> RememberedWrite | None:
+    caller, life = attempt.caller, attempt.life
+    if not attempt.write.idempotency_key and not caller.resend:
         return None
-    attempt = _attempt(caller, write, life.key, now=now)
-    by_key = resends.same_key(life.memory, key_mac=attempt.key_mac, body_mac=attempt.body_mac)
+    mark = _mark(attempt, life.key)
+    by_key = resends.same_key(life.memory, key_mac=mark.key_mac, body_mac=mark.body_mac)
     if by_key is not None or not caller.resend:
         return by_key
-    return resends.same_cas(life.memory, attempt, version=life.version)
+    return resends.same_cas(life.memory, mark, version=life.version)
 
 
-def _memory(
-    caller: Caller, write: StateWrite, life: Life, state: State, key: Key, draft: Draft
-) -> tuple[RememberedWrite, ...]:
+def _memory(attempt: _Attempt, state: State, key: Key, draft: Draft) -> tuple[RememberedWrite, ...]:
     """Give what the row remembers after this write: only writes that can be recognized when they come again."""
+    life = attempt.life
     is_same_key = life.key is not None and life.key.id == key.id
     kept = life.memory if is_same_key else resends.without_bodies(life.memory)
-    if not write.idempotency_key and not caller.resend:
+    if not attempt.write.idempotency_key and not attempt.caller.resend:
         return kept
-    stored = _attempt(caller, write, key, now=state.updated_at)
-    return (*kept, resends.stored(stored, version=state.version, epoch=state.epoch, masked=draft.masked))
+    mark = _mark(attempt, key)
+    return (*kept, resends.stored(mark, version=state.version, epoch=state.epoch, masked=draft.masked))
 
 
-def _attempt(caller: Caller, write: StateWrite, key: Key | None, *, now: datetime) -> RememberedWrite:
-    owner = str(caller.source_id)
+def _mark(attempt: _Attempt, key: Key | None) -> RememberedWrite:
+    """Give what a write is recognized by, its body hashed under the state's data key."""
+    caller, write = attempt.caller, attempt.write
     name = write.idempotency_key
+    owner = str(caller.source_id)
     return RememberedWrite(
-        key_mac=keyed_hash(caller.workspace, "state-write", owner, name)[:16] if name else b"",
+        key_mac=keyed_hash(attempt.workspace, "state-write", owner, name)[:16] if name else b"",
         body_mac=encryption.body_mac(key, write.raw) if key else b"",
         credential=caller.credential_id.bytes,
         mode=write.mode,
         if_version=writes.expected_version(write) or 0,
-        at=now.timestamp(),
+        at=attempt.now.timestamp(),
     )
 
 
-def _require_same_person(workspace: WorkspaceRef, row: State | None, scope: Scope, write: StateWrite) -> None:
+def _require_same_person(attempt: _Attempt, row: State | None) -> None:
     """Refuse a write that names another person than its scope or its state does (WM-6)."""
-    named = [known_handle(workspace, value) for value in (scope.handle, write.subject) if value]
-    people = {handle.profile_id if handle else None for handle in named}
-    if row is not None and row.handle is not None and named:
+    values = {value for value in (attempt.scope.handle, attempt.write.subject) if value is not None}
+    handles = [known_handle(attempt.workspace, value) for value in values]
+    people = {handle.profile_id if handle else value for handle, value in zip(handles, values, strict=True)}
+    if row is not None and row.handle is not None and values:
         people.add(row.handle.profile_id)
-    if len(people) > 1 or _are_two_unknown(scope, write, people):
+    if len(people) > 1:
         raise SubjectMismatch
 
 
-def _are_two_unknown(scope: Scope, write: StateWrite, people: set[object]) -> bool:
-    both = scope.handle is not None and write.subject is not None
-    return both and people == {None} and scope.handle != write.subject
-
-
-def _new_row(scope: Scope, agent: str) -> State:
-    return State(scope_kind=scope.kind, scope_hash=scope.hash, hash_key_id=scope.hash_key_id, agent=agent)
-
-
-def _new_epoch() -> str:
-    return secrets.token_urlsafe(9)
+def _new_row(attempt: _Attempt) -> State:
+    scope = attempt.scope
+    return State(
+        scope_kind=scope.kind,
+        scope_hash=scope.hash,
+        hash_key_id=scope.hash_key_id,
+        agent=attempt.write.agent,
+    )
