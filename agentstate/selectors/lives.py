@@ -16,7 +16,8 @@ def life_of(workspace: WorkspaceRef, row: State | None, declared: Declared, *, n
     """Open a row; whatever is not live reads as version 0 (WM-9, WM-17)."""
     if row is None:
         return Life()
-    ended = Life(numbering=row.version, memory=resends.load(bytes(row.recent_writes)))
+    memory = resends.load(bytes(row.recent_writes))
+    ended = Life(numbering=row.version, memory=resends.without_bodies(memory))
     if row.life != State.Life.LIVE or now >= valid_until(row, declared):
         return ended
     try:
@@ -31,7 +32,7 @@ def life_of(workspace: WorkspaceRef, row: State | None, declared: Declared, *, n
         epoch=row.epoch,
         body={name: body[name] for name in held},
         held=held,
-        memory=ended.memory,
+        memory=memory,
         key=key,
     )
 
