@@ -3,9 +3,10 @@
 from datetime import datetime
 from uuid import uuid4
 
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
-from guardian.shortcuts import assign_perm, get_perms, remove_perm
+from guardian.models import GroupObjectPermission
 
 from workspaces import access, audit, encryption
 from workspaces.models import AuditHead, Document, DocumentHead, Role, Workspace
@@ -37,13 +38,19 @@ def create_workspace(*, slug: str, name: str, actor: Actor, now: datetime) -> Wo
 
 def sync_role_rights(workspace: Workspace) -> None:
     """Make the role groups of a bound workspace hold exactly what the table of rights says (PL-2)."""
-    for role, permissions in ROLES.items():
-        group = _group_of(workspace, role)
-        held = set(get_perms(group, workspace))
-        for permission in permissions - held:
-            assign_perm(f"workspaces.{permission}", group, workspace)
-        for permission in held - permissions:
-            remove_perm(f"workspaces.{permission}", group, workspace)
+    kind = ContentType.objects.get_for_model(Workspace)
+    rights = dict(Permission.objects.filter(content_type=kind).values_list("codename", "id"))
+    groups = {role: _group_of(workspace, role).id for role in ROLES}
+    wanted = {(groups[role], rights[name]) for role, names in ROLES.items() for name in names}
+    rows = GroupObjectPermission.objects.filter(content_type=kind, object_pk=str(workspace.id))
+    held = {(row.group_id, row.permission_id): row.id for row in rows}
+    rows.filter(id__in=[held[pair] for pair in held.keys() - wanted]).delete()
+    GroupObjectPermission.objects.bulk_create(
+        GroupObjectPermission(
+            group_id=group, permission_id=right, content_type=kind, object_pk=str(workspace.id)
+        )
+        for group, right in wanted - held.keys()
+    )
 
 
 def _group_of(workspace: Workspace, role: str) -> Group:
