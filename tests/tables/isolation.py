@@ -1,0 +1,83 @@
+"""What belongs to no workspace, and every route that takes an id of one (PL-1)."""
+
+from typing import Any
+
+import msgspec
+
+WITHOUT_WORKSPACE: dict[str, str] = {
+    "workspaces_workspace": "It is the workspace.",
+    "workspaces_person": "A person may belong to several workspaces; memberships and roles say to which.",
+    "workspaces_person_groups": "It joins a person to the group of a role, which stands in workspaces_role.",
+    "workspaces_person_user_permissions": "Django makes it; nobody holds a permission but by a role.",
+    "workspaces_wrappedkey": "It names its workspace without a foreign key, so that it can move to another database.",
+    "workspaces_deploymentauditentry": "Acts outside every workspace, such as a failed sign-in (PR-21).",
+    "workspaces_deploymentaudithead": "The last entry of the deployment's own chain.",
+    "auth_group": "One group for each role of each workspace; workspaces_role says whose it is.",
+    "auth_group_permissions": "Django makes it; a role's rights are object permissions on its workspace.",
+    "auth_permission": "The names of the rights, the same everywhere.",
+    "guardian_groupobjectpermission": "The rights of a role's group; its object is the workspace.",
+    "guardian_userobjectpermission": "Guardian makes it; nobody holds a permission but by a role.",
+    "django_content_type": "The names of the models.",
+    "django_migrations": "Which migrations have run.",
+    "django_session": "A signed-in person's session, in whichever of their workspaces they are.",
+}
+
+
+class Guess(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that names something by an id; `kind` is what the id is of, and `{id}` is where it goes."""
+
+    method: str
+    path: str
+    route: str
+    kind: str
+    body: Any = None
+
+
+GUESSES = (
+    Guess(method="GET", path="/v1/profiles/{id}/agent-state", route="profile-states", kind="profile"),
+    Guess(
+        method="POST",
+        path="/v1/profiles/search",
+        route="profile-search",
+        kind="pseudonym",
+        body={"query": "{id}"},
+    ),
+    Guess(method="POST", path="/v1/config/diffs/{id}/approve", route="config-approve", kind="change"),
+    Guess(
+        method="POST",
+        path="/v1/agent-state/read",
+        route="agent-state-read",
+        kind="scope",
+        body={"scope": {"kind": "conversation", "id": "{id}"}, "agent": "order-taker"},
+    ),
+    Guess(
+        method="POST",
+        path="/v1/agent-state/delete",
+        route="agent-state-delete",
+        kind="scope",
+        body={"scope": {"kind": "conversation", "id": "{id}"}, "agent": "order-taker"},
+    ),
+    Guess(
+        method="PUT",
+        path="/v1/agent-state",
+        route="agent-state",
+        kind="scope",
+        body={
+            "scope": {"kind": "conversation", "id": "{id}"},
+            "agent": "order-taker",
+            "mode": "cas",
+            "if_version": 1,
+            "body": {"step": "done"},
+        },
+    ),
+)
+
+NAMES_NOTHING: dict[str, str] = {
+    "source-me": "It answers about the key itself.",
+    "sdk-profile": "It answers about the key's own workspace.",
+    "ingest-status": "It answers the same for every id: nothing is ingested.",
+    "batch": "It keeps nothing.",
+    "config": "A kind of document is a word that every workspace has.",
+    "config-schema": "The schemas are the same everywhere.",
+    "config-diffs": "A new change takes no id.",
+}

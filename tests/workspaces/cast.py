@@ -1,0 +1,154 @@
+"""A workspace in which everybody is there once, for the tables of rights and isolation."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.utils import timezone
+
+from privacy.services.documents import propose_change
+from privacy.types import ChangeWish
+from tests import factories
+from tests.api import InProcess
+from workspaces import access, documents
+from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile
+from workspaces.rules.credentials import parse_key
+from workspaces.rules.rights import KEY_SCOPES, ROLES
+from workspaces.services import credentials, people
+from workspaces.types import WorkspaceRef
+
+PHONE = "+5511912345678"
+SCOPE_ID = "cast-conversation"
+
+
+class Cast(msgspec.Struct, frozen=True):
+    """Who is there: a token for each role, a key for each scope, and what no longer or never opened anything."""
+
+    workspace: WorkspaceRef
+    tokens: dict[str, str]
+    keys: dict[str, str]
+    dead: dict[str, str]
+    profile: UUID
+    pseudonym: str
+    changes: dict[str, UUID]
+
+    def api(self, caller: str) -> InProcess:
+        """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
+        kind, _, name = caller.partition(":")
+        if kind == "role":
+            return InProcess(self.tokens[name])
+        if kind == "key":
+            return InProcess(self.keys[name])
+        return InProcess(None if caller == "nobody" else self.dead[caller])
+
+
+def make_cast() -> Cast:
+    """Make a workspace with everybody in it, committed."""
+    workspace = factories.make_ready_workspace("Cast")
+    staff = {role: factories.make_person(workspace, role, name=role) for role in ROLES}
+    tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
+    keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
+    _write_something(workspace, keys["agent_state"])
+    with access.bound(workspace.id):
+        profile = Profile.objects.get()
+        people.invite(
+            workspace=workspace,
+            email="invited@example.com",
+            roles=["support"],
+            inviter=staff["owner"],
+            actor=factories.SYSTEM,
+            now=timezone.now(),
+        )
+    return Cast(
+        workspace=workspace,
+        tokens=tokens,
+        keys=keys,
+        dead=dead_credentials(workspace),
+        profile=profile.id,
+        pseudonym=profile.pseudonym,
+        changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+    )
+
+
+def documents_of(workspace: WorkspaceRef) -> dict[str, Any]:
+    """Give the bodies of the live documents."""
+    kinds = ("features", "object-types", "masking", "retention", "assembly-policy")
+    with access.bound(workspace.id):
+        return {kind: dict(live.body) for kind, live in documents.live(*kinds).items()}
+
+
+def propose_again(workspace: WorkspaceRef, kind: str) -> DocumentChange:
+    """Propose the live document of a kind once more."""
+    with access.bound(workspace.id):
+        live = documents.live(kind)[kind]
+        wish = ChangeWish(kind=kind, document=dict(live.body), reason="Once more", replaces=live.version)
+        return propose_change(wish=wish, author_id=None, actor=factories.SYSTEM, now=timezone.now())
+
+
+def dead_credentials(workspace: WorkspaceRef) -> dict[str, str]:
+    """Make every kind of text that opens nothing, and a key that opens nothing from here."""
+    live = factories.make_key(workspace, *KEY_SCOPES)
+    other = factories.make_key(workspace, *KEY_SCOPES)
+    revoked, expired = factories.make_key(workspace, *KEY_SCOPES), factories.make_key(workspace, *KEY_SCOPES)
+    person = factories.make_person(workspace, "owner", name="Gone")
+    token_revoked, token_expired = (
+        factories.make_token(workspace, person, "manage_people") for _ in range(2)
+    )
+    now = timezone.now()
+    with access.bound(workspace.id):
+        credentials.revoke_api_key(
+            key_id=row_id(revoked), reason="For a test", actor=factories.SYSTEM, now=now
+        )
+        credentials.revoke_token(
+            token_id=row_id(token_revoked), person=person, actor=factories.SYSTEM, now=now
+        )
+        ApiKey.objects.filter(id=row_id(expired)).update(expires_at=now - timedelta(seconds=1))
+        PersonalToken.objects.filter(id=row_id(token_expired)).update(expires_at=now - timedelta(seconds=1))
+    return {
+        "revoked key": revoked,
+        "expired key": expired,
+        "revoked token": token_revoked,
+        "expired token": token_expired,
+        "malformed key": live[:-1],
+        "not a key": "secret",
+        "wrong checksum": live[:-6] + other[-6:],
+        "wrong secret": with_secret_of(live, other),
+        "key of nobody": with_id_of(live, "0" * 12),
+        "key outside its networks": factories.make_key(workspace, *KEY_SCOPES, networks=("198.51.100.0/24",)),
+    }
+
+
+def row_id(text: str) -> UUID:
+    """Give the id of the row of a key or token."""
+    parts = parse_key(text)
+    assert parts is not None
+    find = access.find_api_key if parts.prefix == "lst" else access.find_personal_token
+    row = find(parts.key_id)
+    assert row is not None
+    return row.id
+
+
+def with_secret_of(text: str, other: str) -> str:
+    """Give a well-formed key with the id of one and the secret of another."""
+    return _checked(text[:17] + other[17:-6])
+
+
+def with_id_of(text: str, key_id: str) -> str:
+    """Give a well-formed key with another id."""
+    return _checked(text[:4] + key_id + text[16:-6])
+
+
+def _checked(head: str) -> str:
+    from workspaces.rules.credentials import _checksum
+
+    return head + _checksum(head)
+
+
+def _write_something(workspace: WorkspaceRef, key: str) -> None:
+    stored = InProcess(key).write(
+        factories.write(scope=factories.scope(SCOPE_ID), subject={"type": "phone_e164", "value": PHONE})
+    )
+    assert stored.status == 200
+    batch = InProcess(key).post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": "cast"})
+    assert batch.status == 200
