@@ -12,15 +12,15 @@ TRIES = 200
 
 
 @contextmanager
-def reserved_port() -> Iterator[int]:
-    """Give port 8000, or the next one that is free, and keep other runs from taking it."""
-    for port in range(FIRST, FIRST + TRIES):
+def reserved_port(*, first: int = FIRST) -> Iterator[int]:
+    """Give the first port, or the next one that is free, and keep other runs from taking it."""
+    for port in range(first, first + TRIES):
         reservation = _reserve(port)
         if reservation:
             with closing(reservation):
                 yield port
             return
-    raise EmbeddedError(f"No free port between {FIRST} and {FIRST + TRIES - 1}.")
+    raise EmbeddedError(f"No free port between {first} and {first + TRIES - 1}.")
 
 
 def _reserve(port: int) -> socket.socket | None:

@@ -15,9 +15,7 @@ import pytest
 from console.embedded.services import PROJECT
 from workspaces.rules.rights import ROLES
 
-NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv", ".lastro", ".*_cache", "__pycache__", "staticfiles", "node_modules"
-)
+NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "staticfiles", "node_modules")
 NAMED = ("DATABASE_URL", "HOT_STORE_URL", "BROKER_URL", "LASTRO_MASTER_KEY", "LASTRO_MASTER_KEY_FILE")
 ONCE = (sys.executable, "-m", "console.embedded", "demo", "--once")
 DEMO_SECONDS = 240
