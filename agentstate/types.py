@@ -1,14 +1,19 @@
 """Values that travel through working memory."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from workspaces.rules.handles import Handle
-from workspaces.types import Key
+from workspaces.types import Key, Moment
 
 SCOPE_KINDS = ("conversation", "task", "object", "subject")
+
+Epoch = Annotated[
+    str, Meta(description="The life of the state: another one after it expired or was removed.")
+]
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -154,10 +159,13 @@ class StoredState(msgspec.Struct, frozen=True):
     """The answer to a write."""
 
     stored: bool
-    version: int
-    reason: Literal["not_declared_field", "over_cap"] | None = None
-    masked: dict[str, int] = {}
-    epoch: str = "none"
+    version: Annotated[int, Meta(description="The version that is stored now; the first is 1.")]
+    reason: Annotated[
+        Literal["not_declared_field", "over_cap"] | None,
+        Meta(description="Why nothing was stored; the state is as it was."),
+    ] = None
+    masked: Annotated[dict[str, int], Meta(description="How many values were masked, by kind.")] = {}
+    epoch: Epoch = "none"
 
 
 class StateDeletion(msgspec.Struct, frozen=True):
@@ -165,18 +173,22 @@ class StateDeletion(msgspec.Struct, frozen=True):
 
     deleted: bool
     version: int = 0
-    epoch: str = "none"
+    epoch: Epoch = "none"
 
 
 class StateRead(msgspec.Struct, frozen=True):
     """The answer to a read. A state that was never written, has expired or was removed is empty, at version 0."""
 
-    body: dict[str, Any] = {}
+    body: Annotated[dict[str, Any], Meta(description="The fields that are held and have not expired.")] = {}
     version: int = 0
-    updated_at: datetime | None = None
-    valid_until: datetime | None = None
-    epoch: str = "none"
-    expires: dict[str, datetime] = {}
+    updated_at: Moment | None = None
+    valid_until: Annotated[
+        Moment | None, Meta(description="When the state leaves, unless written again.")
+    ] = None
+    epoch: Epoch = "none"
+    expires: Annotated[
+        dict[str, Moment], Meta(description="When a field leaves, for those that leave before the state.")
+    ] = {}
 
 
 class StateMetadata(msgspec.Struct, frozen=True):
@@ -186,11 +198,11 @@ class StateMetadata(msgspec.Struct, frozen=True):
     scope_kind: str
     source_id: str
     source: str
-    bytes: int
+    bytes: Annotated[int, Meta(description="The length of the body as compact JSON, after masking.")]
     version: int
     type: str | None
     schema_version: str | None
-    created_at: datetime
-    updated_at: datetime
-    valid_until: datetime
-    fields: int
+    created_at: Moment
+    updated_at: Moment
+    valid_until: Moment
+    fields: Annotated[int, Meta(description="How many fields it holds.")]

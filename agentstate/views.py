@@ -64,9 +64,7 @@ class AgentStateView(ApiView):
                 },
                 is_request=True,
             ),
-            example(
-                "stored", {"stored": True, "version": 3, "reason": None, "masked": {}, "epoch": _EPOCH}
-            ),
+            example("stored", {"stored": True, "version": 3, "reason": None, "masked": {}, "epoch": _EPOCH}),
             example(
                 "not stored: a field that the type does not declare",
                 {

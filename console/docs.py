@@ -15,7 +15,6 @@ class OpenApiView(ApiView):
     @operation(
         summary="Read this description",
         answer={"type": "object", "description": "An OpenAPI 3.1 document."},
-        is_public=True,
     )
     def get(self, request: Request) -> Response:
         """Give the OpenAPI document of all routes; it takes no key."""

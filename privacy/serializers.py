@@ -11,13 +11,34 @@ Kind = Literal["features", "object-types", "masking", "retention", "assembly-pol
 class ProposeChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A proposed version. `replaces` is the live version that it was made from; `type` is another name of `kind`."""
 
-    kind: Kind | None = None
+    kind: Annotated[Kind | None, Meta(description="The kind of document; required, here or as `type`.")] = (
+        None
+    )
     type: Kind | None = None
-    document: dict[str, Any]
-    reason: Annotated[str, Meta(min_length=1, max_length=500)]
-    replaces: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    drop: Annotated[tuple[Annotated[str, Meta(max_length=128)], ...], Meta(max_length=200)] = ()
-    space_id: Annotated[str, Meta(max_length=256)] | None = None
+    document: Annotated[
+        dict[str, Any],
+        Meta(description="The whole document, as `GET /v1/config/{kind}/schema` describes it."),
+    ]
+    reason: Annotated[
+        str, Meta(min_length=1, max_length=500, description="Why; the audit and the document keep it.")
+    ]
+    replaces: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
+        Meta(
+            description="The live version that this was made from, else 412; absent: the live one, whichever."
+        ),
+    ] = None
+    drop: Annotated[
+        tuple[Annotated[str, Meta(max_length=128)], ...],
+        Meta(
+            max_length=200,
+            description="Fields, as `type.field`, that states still hold and the version no longer declares.",
+        ),
+    ] = ()
+    space_id: Annotated[
+        Annotated[str, Meta(max_length=256)] | None,
+        Meta(description="Accepted and not kept: the key says it."),
+    ] = None
 
 
 class ApproveChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

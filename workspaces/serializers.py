@@ -1,6 +1,5 @@
 """The shapes of the platform's own routes (niadra-compatible where that client calls them, WM-26)."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -8,15 +7,21 @@ from msgspec import Meta
 
 from workspaces.http.limits import BATCH_ITEMS
 from workspaces.http.serializers import HandleType
+from workspaces.types import Moment
 
 
 class SearchProfiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pseudonym (`p_...`) or an identifier in any spelling, narrowed by a handle type and its namespace."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=320)]
-    limit: Annotated[int, Meta(ge=1, le=100)] = 20
-    type: HandleType | None = None
-    scope: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    query: Annotated[
+        str, Meta(min_length=1, max_length=320, description="A pseudonym or an identifier, in any spelling.")
+    ]
+    limit: Annotated[int, Meta(ge=1, le=100, description="An identifier names one person at most.")] = 20
+    type: Annotated[HandleType | None, Meta(description="Read the identifier as this type only.")] = None
+    scope: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=256)] | None,
+        Meta(description="The namespace, for the types that have one."),
+    ] = None
 
 
 class FoundHandle(msgspec.Struct, frozen=True):
@@ -34,10 +39,12 @@ class FoundProfile(msgspec.Struct, frozen=True):
     kind: Literal["person"]
     partial: bool
     handles: list[FoundHandle]
-    last_seen: datetime
+    last_seen: Moment
 
 
 class FoundProfiles(msgspec.Struct, frozen=True):
+    """The profiles that a search gave: one or none."""
+
     items: list[FoundProfile]
 
 
@@ -59,6 +66,8 @@ class SourceMe(msgspec.Struct, frozen=True):
 
 
 class SdkProfileType(msgspec.Struct, frozen=True):
+    """A declared object type."""
+
     type: str
 
 
@@ -79,17 +88,31 @@ class IngestStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class IngestState(msgspec.Struct, frozen=True):
+    """What became of ingested turns."""
+
     state: Literal["unknown"] = "unknown"
 
 
 class Batch(msgspec.Struct, frozen=True):
     """Items of a client's session. They are accepted, and nothing of them is kept."""
 
-    items: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=BATCH_ITEMS)]
+    items: Annotated[
+        list[dict[str, Any]],
+        Meta(min_length=1, max_length=BATCH_ITEMS, description="Items of any type and form."),
+    ]
+
+
+class BatchError(msgspec.Struct, frozen=True):
+    """An item that was not accepted, by its place in the batch."""
+
+    index: int
+    code: str
 
 
 class BatchAnswer(msgspec.Struct, frozen=True):
+    """How many items were accepted; none is ever refused."""
+
     accepted: int
     duplicates: int = 0
-    errors: list[str] = []
+    errors: list[BatchError] = []
     masked: dict[str, int] = {}

@@ -1,10 +1,14 @@
 """Values that travel through every app."""
 
-from datetime import date
-from typing import Literal
+from datetime import date, datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
+
+Moment = Annotated[datetime, Meta(tz=True)]
+"""A time on the wire: RFC 3339 with its zone (PL-10)."""
 
 
 class FieldProblem(msgspec.Struct, frozen=True):

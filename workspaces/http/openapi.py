@@ -51,6 +51,21 @@ _SECURITY_SCHEMES = {
     },
 }
 
+_HEADERS = {
+    "X-Request-Id": {
+        "description": "The id of the request: the one that was sent, where it is acceptable.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "WWW-Authenticate": {"description": "`Bearer`", "required": True, "schema": {"type": "string"}},
+    "Retry-After": {
+        "description": "Seconds to wait before the next try.",
+        "required": True,
+        "schema": {"type": "integer"},
+    },
+}
+_HEADERS_OF = {401: ("WWW-Authenticate",), 503: ("Retry-After",)}
+
 
 class ProblemBody(msgspec.Struct, frozen=True):
     """An RFC 9457 problem. `detail` and `errors` never carry what the caller sent."""
@@ -93,7 +108,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     refusals: tuple[type[Problem], ...]
     examples: tuple[Example, ...]
     parameters: tuple[Parameter, ...]
-    is_public: bool
 
 
 def operation(
@@ -106,7 +120,6 @@ def operation(
     refusals: Iterable[type[Problem]] = (),
     examples: Iterable[Example] = (),
     parameters: Iterable[Parameter] = (),
-    is_public: bool = False,
 ) -> Callable[[View], View]:
     """Document one method of a view: what it takes, what it answers, and how its handler refuses.
 
@@ -121,7 +134,6 @@ def operation(
         refusals=tuple(refusals),
         examples=tuple(examples),
         parameters=tuple(parameters),
-        is_public=is_public,
     )
 
     def declare(view: View) -> View:
@@ -150,7 +162,9 @@ def idempotency_key() -> Parameter:
 
 def cursor() -> Parameter:
     """Document the cursor of a list (PL-10)."""
-    return Parameter("cursor", "query", {"type": "string", "maxLength": 256}, "`next_cursor` of the page before.")
+    return Parameter(
+        "cursor", "query", {"type": "string", "maxLength": 256}, "`next_cursor` of the page before."
+    )
 
 
 def choice(name: str, words: Iterable[str], description: str) -> Parameter:
@@ -179,7 +193,7 @@ class RouteSchema(AutoSchema):
             "tags": [self.view.tag],
             "parameters": [_parameter(found) for found in self._parameters(declared)],
             **body,
-            "security": self._security(declared),
+            "security": self._security(),
             "responses": self._responses(declared),
         }
 
@@ -192,6 +206,10 @@ class RouteSchema(AutoSchema):
     def _needs(self) -> Needs:
         found: Needs = self.view.needs.get(self.method, Needs())
         return found
+
+    @property
+    def _is_public(self) -> bool:
+        return not self.view.authentication_classes
 
     def _parameters(self, declared: Operation) -> Iterator[Parameter]:
         names = {parameter.name for parameter in declared.parameters}
@@ -208,9 +226,9 @@ class RouteSchema(AutoSchema):
         }
         return {"required": not declared.is_body_optional, "content": {"application/json": content}}
 
-    def _security(self, declared: Operation) -> list[dict[str, list[str]]]:
+    def _security(self) -> list[dict[str, list[str]]]:
         """Name the callers that may come, each with the scope or permission that it takes."""
-        if declared.is_public:
+        if self._is_public:
             return []
         for name, scheme in _SECURITY_SCHEMES.items():
             self._register(name, scheme, ResolvedComponent.SECURITY_SCHEMA)
@@ -224,7 +242,7 @@ class RouteSchema(AutoSchema):
         answers: dict[str, Any] = {
             str(declared.status): {
                 "description": "Done.",
-                "headers": _headers(declared.status),
+                "headers": self._headers(declared.status),
                 "content": {"application/json": content},
             }
         }
@@ -237,7 +255,7 @@ class RouteSchema(AutoSchema):
     def _refusals(self, declared: Operation) -> Iterator[type[Problem]]:
         """List the handler's refusals and those of everything before it."""
         yield from declared.refusals
-        if declared.is_public:
+        if self._is_public:
             return
         yield from _BEFORE_EVERY_HANDLER
         yield from _WITH_A_BODY if declared.body else ()
@@ -255,15 +273,23 @@ class RouteSchema(AutoSchema):
         codes = [kind.code for kind in kinds]
         schema = self._schema(ProblemBody, is_answer=False)
         narrowed = {"status": {"const": status}, "code": {"enum": codes}}
-        examples = {
-            kind.code: {"summary": kind.title, "value": body_of(kind(), request_id=_EXAMPLE_REQUEST_ID)}
-            for kind in kinds
+        content = {
+            "schema": {**schema, "properties": narrowed},
+            "examples": {kind.code: self._example_of(kind) for kind in kinds},
         }
         return {
             "description": "; ".join(f"`{kind.code}`: {kind.title}" for kind in kinds),
-            "headers": _headers(status),
-            "content": {PROBLEM_TYPE: {"schema": {**schema, "properties": narrowed}, "examples": examples}},
+            "headers": self._headers(status),
+            "content": {PROBLEM_TYPE: content},
         }
+
+    def _example_of(self, kind: type[Problem]) -> dict[str, str]:
+        value = body_of(kind(), request_id=_EXAMPLE_REQUEST_ID)
+        return self._register(kind.code, {"summary": kind.title, "value": value}, ResolvedComponent.EXAMPLE)
+
+    def _headers(self, status: int) -> dict[str, Any]:
+        names = ["X-Request-Id", *_HEADERS_OF.get(status, ())]
+        return {name: self._register(name, _HEADERS[name], ResolvedComponent.HEADER) for name in names}
 
     def _schema(self, shape: Any, *, is_answer: bool) -> dict[str, Any]:
         """Give the schema of a shape by reference, and register it with all that it refers to."""
@@ -276,8 +302,12 @@ class RouteSchema(AutoSchema):
         found: dict[str, Any] = _public(schema)
         return found
 
-    def _register(self, name: str, schema: Any, kind: str) -> None:
-        self.registry.register_on_missing(ResolvedComponent(name=name, type=kind, object=name, schema=schema))
+    def _register(self, name: str, schema: Any, kind: str) -> dict[str, str]:
+        """Keep a component under its name; give the reference to it."""
+        component = ResolvedComponent(name=name, type=kind, object=name, schema=schema)
+        self.registry.register_on_missing(component)
+        reference: dict[str, str] = component.ref
+        return reference
 
 
 @cache
@@ -321,19 +351,6 @@ def _examples(declared: Operation, *, is_request: bool) -> dict[str, Any]:
     }
 
 
-def _headers(status: int) -> dict[str, Any]:
-    headers = {"X-Request-Id": _header("The id of the request: the one sent, where it is acceptable.")}
-    if status == 401:
-        headers["WWW-Authenticate"] = _header("`Bearer`")
-    if status == 503:
-        headers["Retry-After"] = _header("Seconds to wait before the next try.", type="integer")
-    return headers
-
-
-def _header(description: str, *, type: str = "string") -> dict[str, Any]:
-    return {"description": description, "required": True, "schema": {"type": type}}
-
-
 def _always_whole(component: dict[str, Any]) -> dict[str, Any]:
     """Say of an answer that no member is ever left out: a default is for requests."""
     members = {
@@ -346,8 +363,9 @@ def _always_whole(component: dict[str, Any]) -> dict[str, Any]:
 def _public(schema: Any) -> Any:
     """Write a schema for readers: public names, and no clauses of the specification."""
     if isinstance(schema, dict):
-        is_name = {"title"} if isinstance(schema.get("title"), str) else set()
-        return {key: _public_value(key, value) for key, value in schema.items() if key not in is_name}
+        kept = {key: value for key, value in schema.items() if key != "title" or isinstance(value, dict)}
+        typed = {"type": "string"} if isinstance(kept.get("enum"), list) else {}
+        return {**typed, **{key: _public_value(key, value) for key, value in kept.items()}}
     return [_public(member) for member in schema] if isinstance(schema, list) else schema
 
 

@@ -29,9 +29,17 @@ class HandleShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A handle: its type, its value in any spelling, and for some types a namespace (`scope`)."""
 
     type: HandleType
-    value: Annotated[str, Meta(min_length=1, max_length=320)]
-    scope: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
-    subject_kind: Annotated[str, Meta(max_length=64)] | None = None
+    value: Annotated[
+        str,
+        Meta(min_length=1, max_length=320, description="The identifier; it is kept only as a keyed hash."),
+    ]
+    scope: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=256)] | None,
+        Meta(description="The namespace, for the types that have one: a country, a system, a business."),
+    ] = None
+    subject_kind: Annotated[
+        Annotated[str, Meta(max_length=64)] | None, Meta(description="Accepted and not kept.")
+    ] = None
 
 
 def handle_value(shape: HandleShape, pointer: str) -> handles.Handle:
