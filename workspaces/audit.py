@@ -1,13 +1,15 @@
 """Writing the audit (PR-21, PR-22): one entry, inside the transaction of the act, chained to the one before."""
 
 import hashlib
-from collections.abc import Iterable
+import os
 from datetime import datetime
 from typing import Any
 
 import msgspec
 import rfc8785
 from django.db import connection
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from workspaces import documents
 from workspaces.masking import mask_text, policy_from
@@ -47,7 +49,7 @@ def record(
     _require_transaction()
     head = AuditHead.objects.select_for_update().get()
     reason = clean_reason(reason) if reason else ""
-    entry = AuditEntry(**_columns(act, actor, now, on, reason, result, facts), seq=head.seq + 1)
+    entry = AuditEntry(act=act, at=now, reason=reason, result=result, facts=facts or {}, **_who(actor, on))
     _append(entry, head, chain=str(bound_workspace_id()))
     return entry
 
@@ -58,7 +60,6 @@ def record_outside(
     actor: Actor,
     now: datetime,
     on: AuditObject = NOTHING,
-    reason: str = "",
     result: str = "done",
     facts: dict[str, Any] | None = None,
 ) -> DeploymentAuditEntry:
@@ -66,7 +67,7 @@ def record_outside(
     _require_transaction()
     DeploymentAuditHead.objects.bulk_create([DeploymentAuditHead(id=1)], ignore_conflicts=True)
     head = DeploymentAuditHead.objects.select_for_update().get(id=1)
-    entry = DeploymentAuditEntry(**_columns(act, actor, now, on, reason, result, facts), seq=head.seq + 1)
+    entry = DeploymentAuditEntry(act=act, at=now, result=result, facts=facts or {}, **_who(actor, on))
     _append(entry, head, chain="deployment")
     return entry
 
@@ -74,7 +75,8 @@ def record_outside(
 def clean_reason(reason: str) -> str:
     """Mask what the detectors find in a reason (PR-23): no entry of the audit holds a person's data."""
     body = documents.live("masking")["masking"].body
-    masked, _ = mask_text(reason.strip(), policy=policy_from(body, hash_key=b""))
+    # A key of this moment alone: nobody can guess a value against its hash, and no two reasons can be compared.
+    masked, _ = mask_text(reason.strip(), policy=policy_from(body, hash_key=os.urandom(32)))
     return masked
 
 
@@ -91,30 +93,26 @@ class ChainState(msgspec.Struct, frozen=True):
 
 
 def verify_chain() -> ChainState:
-    """Walk the bound workspace's chain to its head (PR-22)."""
-    head = AuditHead.objects.get()
-    entries = AuditEntry.objects.order_by("seq").iterator(chunk_size=1000)
-    return _walk(entries, head, chain=str(bound_workspace_id()))
+    """Walk the bound workspace's chain to its head (PR-22); entries that are appended meanwhile are left alone."""
+    return _walk(AuditEntry.objects.all(), AuditHead.objects.all(), chain=str(bound_workspace_id()))
 
 
 def verify_deployment_chain() -> ChainState:
     """Walk the deployment's chain to its head (PR-22)."""
-    head = DeploymentAuditHead.objects.filter(id=1).first() or DeploymentAuditHead()
-    entries = DeploymentAuditEntry.objects.order_by("seq").iterator(chunk_size=1000)
-    return _walk(entries, head, chain="deployment")
+    return _walk(DeploymentAuditEntry.objects.all(), DeploymentAuditHead.objects.all(), chain="deployment")
 
 
-def _walk(
-    entries: Iterable[ChainedEntry], head: AuditHead | DeploymentAuditHead, *, chain: str
-) -> ChainState:
-    previous, seq = bytes(32), 0
-    for entry in entries:
+def _walk(entries: QuerySet[Any], heads: QuerySet[Any], *, chain: str) -> ChainState:
+    head = heads.first()
+    end, previous, seq = (head.seq, bytes(head.hash)) if head else (0, bytes(32)), bytes(32), 0
+    for entry in entries.filter(seq__lte=end[0]).order_by("seq").iterator(chunk_size=1000):
         seq += 1
         if not _follows(entry, previous, seq, chain):
             return ChainState(entries=seq - 1, first_bad=seq)
         previous = bytes(entry.hash)
-    ends_at_head = seq == head.seq and previous == bytes(head.hash)
-    return ChainState(entries=seq, first_bad=None if ends_at_head else seq + 1)
+    has_strays = entries.filter(seq__gt=Coalesce(heads.values("seq")[:1], 0)).exists()
+    is_whole = (seq, previous) == end and not has_strays
+    return ChainState(entries=seq, first_bad=None if is_whole else seq + 1)
 
 
 def _follows(entry: ChainedEntry, previous: bytes, seq: int, chain: str) -> bool:
@@ -130,18 +128,8 @@ def _require_transaction() -> None:
         raise ActWithoutTransaction
 
 
-def _columns(
-    act: str,
-    actor: Actor,
-    now: datetime,
-    on: AuditObject,
-    reason: str,
-    result: str,
-    facts: dict[str, Any] | None,
-) -> dict[str, Any]:
+def _who(actor: Actor, on: AuditObject) -> dict[str, str]:
     return {
-        "act": act,
-        "at": now,
         "actor_kind": actor.kind,
         "actor_id": actor.id,
         "actor_name": actor.name,
@@ -149,14 +137,11 @@ def _columns(
         "request_id": actor.request_id,
         "object_kind": on.kind,
         "object_id": on.id,
-        "reason": reason,
-        "result": result,
-        "facts": facts or {},
     }
 
 
 def _append(entry: ChainedEntry, head: AuditHead | DeploymentAuditHead, *, chain: str) -> None:
-    entry.previous_hash = bytes(head.hash)
+    entry.seq, entry.previous_hash = head.seq + 1, bytes(head.hash)
     entry.hash = entry_hash(entry, chain=chain)
     entry.save(force_insert=True)
     head.seq, head.hash = entry.seq, entry.hash

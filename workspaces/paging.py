@@ -40,7 +40,8 @@ def page(
 ) -> Page:
     """Give the page after the cursor `older`, or before the cursor `newer`, or the first; nothing is counted.
 
-    `by` is a time or a number that the rows are sorted by, ties by id. Raises InvalidInput for a cursor that no list gave.
+    `by` is a time or a number that the rows are sorted by, ties by id.
+    Raises InvalidInput for a cursor that no list gave.
     """
     if newer:
         found = list(rows.filter(_beyond(by, "gt", _decode(newer))).order_by(by, "id")[: size + 1])

@@ -108,7 +108,7 @@ def person_roles(request: Any, person_id: UUID) -> HttpResponse:
             return dialog(
                 request,
                 "console/person_roles.html",
-                context | _confirmation(request, member, form),
+                context | _confirmation(member, form),
                 back=back,
             )
     status = 422 if request.method == "POST" else 200
@@ -131,7 +131,7 @@ def _changed(request: Any, member: Member, form: RolesForm) -> bool:
     return True
 
 
-def _confirmation(request: Any, member: Member, form: RolesForm) -> dict[str, Any]:
+def _confirmation(member: Member, form: RolesForm) -> dict[str, Any]:
     """Show now and after; what was chosen goes along hidden."""
     before, after = permissions_of(member.roles), permissions_of(form.cleaned_data["roles"])
     confirm = RolesForm(initial={**form.cleaned_data, "step": "confirm"})

@@ -1,13 +1,9 @@
 """One spelling for what looks alike: full-width digits, odd spaces and dashes, characters nobody sees."""
 
-import re
-import sys
 import unicodedata
 from bisect import bisect_right
 
 import msgspec
-
-_FOLDED_UP_TO = 0x20000
 
 
 class Folded(msgspec.Struct, frozen=True):
@@ -27,17 +23,24 @@ class Folded(msgspec.Struct, frozen=True):
 
 def fold(text: str) -> Folded:
     """Fold compatibility characters one to one and take out the invisible ones, keeping offsets right."""
-    if text.isascii() and (text.isprintable() or not _INVISIBLE.search(text)):
+    if text.isascii() and _is_plain(text):
         return Folded(text)
-    removed = tuple(found.start() for found in _INVISIBLE.finditer(text))
-    visible = _INVISIBLE.sub("", text) if removed else text
-    return Folded(visible.translate(_ALIKE), tuple(place - count for count, place in enumerate(removed)))
+    folded = text.translate(_ALIKE)
+    if len(folded) == len(text):
+        return Folded(folded)
+    removed = (place for place, character in enumerate(text) if _ALIKE.get(ord(character), "") is None)
+    return Folded(folded, tuple(place - count for count, place in enumerate(removed)))
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether an ASCII text has no control characters, apart from tabs and line ends."""
+    return text.isprintable() or text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable()
 
 
 def lowered(text: str) -> str:
     """Answer the text in lower case, with every character at its old place."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else text.translate(_ASCII_LOWER)
+    # The only character whose lower case is longer than itself.
+    return text.replace("\u0130", "i").lower()
 
 
 def _is_invisible(character: str) -> bool:
@@ -46,7 +49,11 @@ def _is_invisible(character: str) -> bool:
     return unicodedata.category(character) in {"Cc", "Cf"} or character in _OTHER_INVISIBLE
 
 
-def _alike(character: str) -> str | None:
+def _alike(code: int) -> str | None:
+    """Answer what a character is folded to, None where it is taken out."""
+    character = chr(code)
+    if _is_invisible(character):
+        return None
     category = unicodedata.category(character)
     if category == "Nd":
         return str(unicodedata.digit(character))
@@ -55,19 +62,16 @@ def _alike(character: str) -> str | None:
     if category == "Pd" or character == "\u2212":
         return "-"
     compatible = unicodedata.normalize("NFKC", character)
-    return compatible if len(compatible) == 1 and compatible.isascii() else None
+    return compatible if len(compatible) == 1 and compatible.isascii() else character
 
 
 # Variation selectors, the keycap, the combining grapheme joiner and the fillers that draw nothing.
 _OTHER_INVISIBLE = frozenset(
-    [chr(code) for code in range(0xFE00, 0xFE10)] + list("\u034f\u115f\u1160\u17b4\u17b5\u20e3\u3164\uffa0")
+    [chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))]
+    + list("\u034f\u115f\u1160\u17b4\u17b5\u20e3\u3164\uffa0")
 )
-_INVISIBLE = re.compile(
-    "["
-    + "".join(re.escape(chr(code)) for code in range(_FOLDED_UP_TO) if _is_invisible(chr(code)))
-    + "\U000e0001\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
-)
-_ALIKE: dict[int, str] = {
-    code: sys.intern(folded) for code in range(0x80, _FOLDED_UP_TO) if (folded := _alike(chr(code)))
+# The planes above hold only ideographs, and at their very end the tags and selectors that nobody sees.
+_FOLDED = (*range(0x20000), *range(0xE0000, 0xE0200))
+_ALIKE: dict[int, str | None] = {
+    code: folded for code in _FOLDED if (folded := _alike(code)) is None or ord(folded) != code
 }
-_ASCII_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}

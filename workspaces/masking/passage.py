@@ -8,12 +8,13 @@ import msgspec
 from workspaces.masking.folding import lowered
 
 MAX_TEXT_BYTES = 256 * 1024
-MAX_CANDIDATES = 2_000
+MAX_CANDIDATES = 1_000
 
 # Stand where a marker or a claimed value stood, so that no detector reads it or reads across it.
 BRACKET_BLANK = "\x7f"
 PARTIAL_BLANK = "\ufdd0"
 
+_DIGIT = re.compile(r"[0-9]")
 _SEVEN_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
 
 
@@ -47,25 +48,32 @@ class Span(msgspec.Struct, frozen=True):
 class Passage(msgspec.Struct, frozen=True):
     """A folded text without its markers, as a detector reads it.
 
-    `numeric` tells whether seven digits stand near each other, the least that most numbers have.
+    `has_digit` and `numeric` (seven digits near each other, the least that most numbers have) spare the
+    detectors of numbers a text that can hold none.
     """
 
     text: str
     lower: str
     regions: tuple[str, ...]
     budget: Budget
+    has_digit: bool
     numeric: bool
 
     def without(self, claimed: list[Span]) -> "Passage":
         """Answer the passage as the next detector may read it."""
         blanks = [(span.start, span.end, BRACKET_BLANK) for span in claimed]
-        text = blanked(self.text, blanks)
-        return Passage(text, blanked(self.lower, blanks), self.regions, self.budget, _is_numeric(text))
+        return _passage(blanked(self.text, blanks), blanked(self.lower, blanks), self.regions, self.budget)
 
 
 def passage_of(text: str, *, regions: tuple[str, ...], budget: Budget) -> Passage:
     """Prepare a folded text for the detectors."""
-    return Passage(text, lowered(text), regions, budget, _is_numeric(text))
+    return _passage(text, lowered(text), regions, budget)
+
+
+def _passage(text: str, lower: str, regions: tuple[str, ...], budget: Budget) -> Passage:
+    digit = _DIGIT.search(text)
+    numeric = digit is not None and _SEVEN_DIGITS.search(text, digit.start()) is not None
+    return Passage(text, lower, regions, budget, digit is not None, numeric)
 
 
 def blanked(text: str, stretches: Iterable[tuple[int, int, str]]) -> str:
@@ -76,7 +84,3 @@ def blanked(text: str, stretches: Iterable[tuple[int, int, str]]) -> str:
         pieces += (text[end:start], blank * (stop - start))
         end = stop
     return "".join((*pieces, text[end:]))
-
-
-def _is_numeric(text: str) -> bool:
-    return _SEVEN_DIGITS.search(text) is not None

@@ -19,8 +19,7 @@ from workspaces.masking.passage import (
 )
 from workspaces.masking.policy import MaskingPolicy
 
-# No detector reads across four line ends.
-_BETWEEN = "\n\n\n\n"
+_BETWEEN = "    "
 
 
 class Search(msgspec.Struct, frozen=True):

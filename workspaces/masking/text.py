@@ -13,6 +13,7 @@ from workspaces.masking.strategies import masked_value
 # What is put in can make its neighbours look like something new; four looks are far more than prose needs.
 _LOOKS = 4
 _NEIGHBOURS = 64
+_LONGEST_MARKER = 300
 # The shortest secret that is a single word of letters and underscores has this many characters.
 _SHORTEST_WORD = 20
 _BYTES_PER_CHARACTER = 4
@@ -59,7 +60,8 @@ def mask_declared(text: str, *, search: Search, policy: MaskingPolicy) -> Masked
     _count(seen.spans, counts)
     pieces: list[str] = []
     end = 0
-    for known in sorted((*seen.markers, *seen.spans), key=lambda known: known.start):
+    all_known: list[Marker | Span] = [*seen.markers, *seen.spans]
+    for known in sorted(all_known, key=lambda known: known.start):
         pieces += (
             _rest(text[end : known.start], policy, counts),
             _known(text[known.start : known.end], known, policy),
@@ -74,7 +76,7 @@ def mask_whole(text: str, *, kind: str, policy: MaskingPolicy) -> MaskedText:
     """Mask a string that is of one kind as a whole; an exact marker and a blank hold nothing (PR-6)."""
     if not text.strip():
         return MaskedText("", {})
-    if is_marker(text, kind=kind, policy=policy):
+    if len(text) <= _LONGEST_MARKER and is_marker(text, kind=kind, policy=policy):
         return MaskedText(text, {})
     return MaskedText(masked_value(text, kind=kind, policy=policy), {kind: 1})
 

@@ -1,7 +1,7 @@
 """Masking of the fields of a state: which rule holds for each value, at any depth (PR-5 to PR-7b, WM-14)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any, Final
 
 import msgspec
@@ -41,7 +41,7 @@ def mask_fields(
     fields: Mapping[str, Any], *, declared: Mapping[str, FieldRule], policy: MaskingPolicy
 ) -> Masked:
     """Mask the fields of a state before it is stored (PR-5 to PR-7b, WM-14)."""
-    masking = _Masking(policy, _strings_of(fields.values()))
+    masking = _Masking(policy, fields)
     masked: dict[str, Any] = {}
     for name, value in fields.items():
         new_value = masking.field(value, name=name, rule=declared.get(name, _UNDECLARED))
@@ -56,16 +56,20 @@ def mask_text(text: str, *, policy: MaskingPolicy) -> tuple[str, dict[str, int]]
     return masked.text, masked.counts
 
 
-def _strings_of(values: Iterable[Any]) -> Iterator[str]:
-    """Give every string at any depth, names of members too."""
-    for value in values:
+def _strings_of(values: Iterable[Any]) -> list[str]:
+    """List every string at any depth, names of members too, in no order."""
+    strings: list[str] = []
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
         if isinstance(value, str):
-            yield value
+            strings.append(value)
         elif isinstance(value, dict):
-            yield from value
-            yield from _strings_of(value.values())
+            strings += value
+            waiting += value.values()
         elif isinstance(value, list | tuple):
-            yield from _strings_of(value)
+            waiting += value
+    return strings
 
 
 def _is_removal(value: Any) -> bool:
@@ -76,14 +80,18 @@ def _is_removal(value: Any) -> bool:
 class _Masking:
     """One call of `mask_fields`: how each sort of field is walked through, and the counts."""
 
-    def __init__(self, policy: MaskingPolicy, strings: Iterable[str]) -> None:
+    def __init__(self, policy: MaskingPolicy, fields: Mapping[str, Any]) -> None:
         self.policy = policy
+        self.fields = fields
         self.counts: dict[str, int] = {}
         self.personal = search_for(kinds_in_declared(policy))
-        held_back = search_for(kinds_everywhere(policy)).worth_in(strings)
-        self.undeclared = _Walk(
-            policy, self.counts, partial(mask_found, search=held_back, policy=policy), held_back
-        )
+
+    @cached_property
+    def undeclared(self) -> "_Walk":
+        """Search a field that is not personal for what is held back, where the fields can hold any (PR-7)."""
+        held_back = search_for(kinds_everywhere(self.policy)).worth_in(_strings_of(self.fields.values()))
+        mask = partial(mask_found, search=held_back, policy=self.policy)
+        return _Walk(self.policy, self.counts, mask, held_back)
 
     def field(self, value: Any, *, name: str, rule: FieldRule) -> Any:
         """Mask one field by its name and its declaration (PR-5, PR-7b)."""
@@ -114,6 +122,13 @@ class _Masking:
         return _Walk(self.policy, self.counts, mask, self.personal, leaf_kind=kind if leaves else None)
 
 
+class _Name(msgspec.Struct, frozen=True):
+    """What becomes of a member's name, and the kind of its value where the name tells."""
+
+    masked: MaskedText
+    secret: str | None
+
+
 class _Walk:
     """How the strings of a field are masked, and which kind its other leaves are, if any."""
 
@@ -131,7 +146,8 @@ class _Walk:
         self.mask = mask
         self.search_in_names = search_in_names
         self.leaf_kind = leaf_kind
-        self.names: dict[str, tuple[MaskedText, str | None]] = {}
+        self.names: dict[str, _Name] = {}
+        self.has_masked_names = False
 
     def value(self, value: Any) -> Any:
         """Mask a value at any depth."""
@@ -165,25 +181,35 @@ class _Walk:
             self.counts[kind] = self.counts.get(kind, 0) + count
 
     def _object(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Mask the members and their names, numbering names that would fall together (PR-7)."""
-        known = [self._name(name) for name in members]
-        taken = {name for name, (masked, _) in zip(members, known, strict=True) if masked.text == name}
-        numbers: dict[str, int] = {}
+        """Mask the members and their names (PR-7, PR-7b)."""
+        for name in members:
+            if name not in self.names:
+                self.names[name] = self._name(name)
+        new_names = self._new_names(members) if self.has_masked_names else {}
         new_members: dict[str, Any] = {}
-        for (name, value), (masked, secret) in zip(members.items(), known, strict=True):
-            self._count(masked.counts)
+        for name, value in members.items():
+            secret = self.names[name].secret
             new_value = self.whole(value, kind=secret) if secret else self.value(value)
-            new_name = name if masked.text == name else _free_name(masked.text, taken, numbers)
             if new_value is not _DROPPED:
-                new_members[new_name] = new_value
+                new_members[new_names.get(name, name)] = new_value
         return new_members
 
-    def _name(self, name: str) -> tuple[MaskedText, str | None]:
-        """Answer what becomes of a member's name, and the kind of its value where the name tells (PR-7b)."""
-        if name not in self.names:
-            masked = mask_found(name, search=self.search_in_names, policy=self.policy)
-            self.names[name] = masked, secret_kind(name) or secret_kind(masked.text)
-        return self.names[name]
+    def _name(self, name: str) -> _Name:
+        masked = mask_found(name, search=self.search_in_names, policy=self.policy)
+        self.has_masked_names = self.has_masked_names or masked.text != name
+        return _Name(masked, secret_kind(name) or secret_kind(masked.text))
+
+    def _new_names(self, members: Iterable[str]) -> dict[str, str]:
+        """Number the masked names that would fall together, so that no member is lost."""
+        taken = {name for name in members if self.names[name].masked.text == name}
+        numbers: dict[str, int] = {}
+        new_names: dict[str, str] = {}
+        for name in members:
+            masked = self.names[name].masked
+            self._count(masked.counts)
+            if masked.text != name:
+                new_names[name] = _free_name(masked.text, taken, numbers)
+        return new_names
 
 
 def _free_name(name: str, taken: set[str], numbers: dict[str, int]) -> str:

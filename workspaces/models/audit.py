@@ -25,7 +25,7 @@ class ChainedEntry(models.Model):
     request_id = models.CharField(max_length=64)
     object_kind = models.CharField(max_length=40)
     object_id = models.CharField(max_length=128)
-    reason = models.TextField()
+    reason = models.TextField(default="")
     result = models.CharField(max_length=20)
     facts: Any = models.JSONField()
     previous_hash = models.BinaryField(max_length=32)

@@ -75,7 +75,7 @@ class TenantModel(models.Model):
 
     objects = TenantManager()
 
-    _read_in: uuid.UUID | None = None
+    read_in: uuid.UUID | None = None
 
     class Meta:
         abstract = True
@@ -85,12 +85,12 @@ class TenantModel(models.Model):
     def from_db(cls, *args: Any, **kwargs: Any) -> Self:
         """Note where a row was read, so that it cannot be saved into another workspace."""
         row = super().from_db(*args, **kwargs)
-        row._read_in = row.__dict__.get("workspace_id")
+        row.read_in = row.__dict__.get("workspace_id")
         return row
 
     def require_bound(self) -> None:
         """Refuse to write a row of a workspace that is not the bound one."""
-        if {self.workspace_id, self._read_in or self.workspace_id} != {bound_workspace_id()}:
+        if {self.workspace_id, self.read_in or self.workspace_id} != {bound_workspace_id()}:
             raise WorkspaceNotBound
 
     def save(self, *args: Any, **kwargs: Any) -> None:

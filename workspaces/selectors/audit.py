@@ -19,7 +19,10 @@ class AuditFilter(msgspec.Struct, frozen=True):
     until: datetime | None = None
 
 
-def entries(filters: AuditFilter = AuditFilter()) -> QuerySet[AuditEntry]:
+EVERYTHING = AuditFilter()
+
+
+def entries(filters: AuditFilter = EVERYTHING) -> QuerySet[AuditEntry]:
     """List the entries of the bound workspace that pass the filter, newest first."""
     rows = AuditEntry.objects.order_by("-seq")
     if filters.act:

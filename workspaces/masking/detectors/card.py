@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+import msgspec
 from stdnum import luhn
 
 from workspaces.masking.passage import Passage, Span
@@ -11,7 +12,7 @@ _DIGITS = range(12, 20)
 _PREFIX_DIGITS = 6
 
 # First and last issuer prefix, lengths that the issuer gives, lengths that count only with a card word before.
-_ISSUERS = (
+_ISSUERS: tuple[tuple[int, int, set[int], set[int]], ...] = (
     (220000, 220499, {16, 17, 18, 19}, set()),
     (222100, 272099, {16}, set()),
     (300000, 305999, {14, 16, 17, 18, 19}, set()),
@@ -46,7 +47,17 @@ _WORD = re.compile(
 )
 _REACH = 32
 
-Groups = list[tuple[int, int]]
+
+class _Run(msgspec.Struct, frozen=True):
+    """Groups of digits with little between them, and whether a card word stands before the first."""
+
+    passage: Passage
+    groups: list[tuple[int, int]]
+    worded: bool
+
+    def size(self, group: int) -> int:
+        start, end = self.groups[group]
+        return end - start
 
 
 def may_hold_cards(passage: Passage) -> bool:
@@ -58,61 +69,56 @@ def find_cards(passage: Passage) -> Iterator[Span]:
     """Find card numbers, grouped or not, but never a part of a longer number (PR-7)."""
     if not passage.numeric:
         return
-    for run in _RUN.finditer(passage.text):
-        groups = [found.span() for found in _GROUP.finditer(passage.text, *run.span())]
-        yield from _cards_of(passage, groups, worded=_word_before(passage, run.start()))
+    for found in _RUN.finditer(passage.text):
+        groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
+        worded = _WORD.search(passage.lower, max(0, found.start() - _REACH), found.start()) is not None
+        yield from _cards_of(_Run(passage, groups, worded))
 
 
-def _word_before(passage: Passage, start: int) -> bool:
-    return _WORD.search(passage.lower, max(0, start - _REACH), start) is not None
-
-
-def _cards_of(passage: Passage, groups: Groups, *, worded: bool) -> Iterator[Span]:
+def _cards_of(run: _Run) -> Iterator[Span]:
     first = previous_end = 0
-    while first < len(groups):
-        last = None
-        if passage.text[groups[first][0]] in _FIRST_DIGITS and _may_begin(groups, first, previous_end, worded):
-            last = _last_group(passage, groups, first, worded)
+    while first < len(run.groups):
+        last = _last_group(run, first) if _may_begin(run, first, previous_end) else None
         if last is None:
             first += 1
             continue
-        yield Span(groups[first][0], groups[last][1], "card")
+        yield Span(run.groups[first][0], run.groups[last][1], "card")
         first = previous_end = last + 1
 
 
-def _may_begin(groups: Groups, first: int, previous_end: int, worded: bool) -> bool:
+def _may_begin(run: _Run, first: int, previous_end: int) -> bool:
     """Begin where a number begins: in a table of groups of four, not at each of its cells."""
+    if run.passage.text[run.groups[first][0]] not in _FIRST_DIGITS:
+        return False
     if first == previous_end:
         return True
-    (start, end), (start_before, end_before) = groups[first], groups[first - 1]
-    return end_before - start_before != 4 and (worded or end - start >= _SHORTEST_PRINTED_GROUP)
+    return run.size(first - 1) != 4 and (run.worded or run.size(first) >= _SHORTEST_PRINTED_GROUP)
 
 
-def _last_group(passage: Passage, groups: Groups, first: int, worded: bool) -> int | None:
+def _last_group(run: _Run, first: int) -> int | None:
     ends: list[int] = []
     digits = 0
-    for last in range(first, len(groups)):
-        digits += groups[last][1] - groups[last][0]
+    for last in range(first, len(run.groups)):
+        digits += run.size(last)
         if digits >= _DIGITS.stop:
             break
         if digits in _DIGITS:
             ends.append(last)
-    return next((last for last in reversed(ends) if _is_card(passage, groups, (first, last), worded)), None)
+    return next((last for last in reversed(ends) if _is_card(run, first, last)), None)
 
 
-def _is_card(passage: Passage, groups: Groups, window: tuple[int, int], worded: bool) -> bool:
-    parts = groups[window[0] : window[1] + 1]
-    whole_run = len(parts) == len(groups)
-    if not worded and not _is_grouped_as_printed([end - start for start, end in parts], whole_run):
+def _is_card(run: _Run, first: int, last: int) -> bool:
+    text, parts = run.passage.text, run.groups[first : last + 1]
+    if not run.worded and not _is_grouped_as_printed(run, first, last):
         return False
-    digits = "".join([passage.text[start:end] for start, end in parts])
-    if not _issuer_gives(digits, worded) or _is_inside_something(passage.text, parts[0][0], parts[-1][1]):
+    digits = "".join([text[start:end] for start, end in parts])
+    if not _issuer_gives(digits, worded=run.worded) or _is_inside_something(text, parts[0][0], parts[-1][1]):
         return False
-    passage.budget.spend()
+    run.passage.budget.spend()
     return luhn.is_valid(digits)
 
 
-def _issuer_gives(digits: str, worded: bool) -> bool:
+def _issuer_gives(digits: str, *, worded: bool) -> bool:
     prefix, length = int(digits[:_PREFIX_DIGITS]), len(digits)
     return any(
         low <= prefix <= high and (length in plain or (worded and length in with_word))
@@ -120,11 +126,12 @@ def _issuer_gives(digits: str, worded: bool) -> bool:
     )
 
 
-def _is_grouped_as_printed(sizes: list[int], whole_run: bool) -> bool:
+def _is_grouped_as_printed(run: _Run, first: int, last: int) -> bool:
     """Tell whether the digits are grouped as on a card, or all alike with nothing before or after."""
+    sizes = [run.size(group) for group in range(first, last + 1)]
     if tuple(sizes) in _PRINTED or not any(size % 4 for size in sizes[:-1]):
         return True
-    return whole_run and len(set(sizes[:-1])) == 1
+    return len(sizes) == len(run.groups) and len(set(sizes[:-1])) == 1
 
 
 def _is_inside_something(text: str, start: int, end: int) -> bool:

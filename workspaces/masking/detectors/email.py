@@ -19,6 +19,8 @@ _SCALED_IMAGE = re.compile(r"[0-9]+x\.(?:png|jpe?g|gif|webp|svg|avif)\Z")
 
 def find_emails(passage: Passage) -> Iterator[Span]:
     """Find e-mail addresses (PR-5)."""
+    if "@" not in passage.text and "%40" not in passage.text:
+        return
     for at in _AT.finditer(passage.text):
         start = _local_start(passage.text, at.start())
         if start is None:

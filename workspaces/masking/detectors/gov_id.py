@@ -31,7 +31,9 @@ _NUMBERS: dict[str, tuple[_Number, ...]] = {
         _Number("br.cpf", r"\d{3}[. ]?\d{3}[. ]?\d{3}[-./ ]?\d{2}"),
         _Number("br.cnpj", r"\w{2}[. ]?\w{3}[. ]?\w{3}[/ ]?\w{4}[- ]?\d{2}"),
     ),
-    "CA": (_Number("ca.sin", r"\d{3}([- ]?)\d{3}\1\d{3}", word=r"\bsin\b|social insurance|\bnas\b", sure="-"),),
+    "CA": (
+        _Number("ca.sin", r"\d{3}([- ]?)\d{3}\1\d{3}", word=r"\bsin\b|social insurance|\bnas\b", sure="-"),
+    ),
     "CH": (_Number("ch.ssn", r"756\.?\d{4}\.?\d{4}\.?\d{2}"),),
     "CL": (_Number("cl.rut", r"\d{1,2}\.?\d{3}\.?\d{3}-[0-9kK]"),),
     "DE": (_Number("de.idnr", r"\d{2}( ?)\d{3}\1\d{3}\1\d{3}", word=r"steuer|idnr|tax|\btin\b", sure=" "),),
@@ -75,6 +77,8 @@ class _Compiled(msgspec.Struct, frozen=True):
 
 def find_gov_ids(passage: Passage) -> Iterator[Span]:
     """Find the identity numbers that the workspace's regions give to persons and firms (PR-5)."""
+    if not passage.has_digit:
+        return
     for region in passage.regions:
         for number in _numbers_of(region):
             if passage.numeric or number.mostly_letters:

@@ -18,6 +18,8 @@ _countries = numdb.get("iban")
 
 def find_ibans(passage: Passage) -> Iterator[Span]:
     """Find IBANs, grouped or not (PR-5)."""
+    if not passage.numeric:
+        return
     for start in _START.finditer(passage.text):
         length = _length_in(start[0][:2].upper())
         end = _end_after(passage.text, start.start(), length) if length else None

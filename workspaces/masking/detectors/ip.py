@@ -19,6 +19,8 @@ _EVERYBODY = ip_address("255.255.255.255")
 
 def find_addresses(passage: Passage) -> Iterator[Span]:
     """Find IP addresses that may lead to a person: no version number, no loopback (PR-5)."""
+    if not passage.has_digit:
+        return
     for found in _V4.finditer(passage.text):
         passage.budget.spend()
         if _is_of_somebody(found[0]) and not _is_version(passage, found.start()):

@@ -23,7 +23,9 @@ _GROUP = re.compile(r"[0-9]+")
 _PLUS_BEFORE = re.compile(r"(?:\(\s?\+|\+\s?\(|\+)\s?\Z")
 _GLUED_BEFORE = re.compile(r"(?:[0-9A-Za-z_#]|[$€£]\s?|[0-9][.\-/:,])\Z")
 _GOES_ON = re.compile(r"[0-9A-Za-z_%]|[.,:/][0-9]|-[0-9A-Za-z]")
-_EXTENSION = re.compile(r"[\s,;]{0,2}(?:ext\.?|extension|ramal|poste|durchwahl|x|#)\s?:?\s?[0-9]{1,6}(?![0-9])")
+_EXTENSION = re.compile(
+    r"[\s,;]{0,2}(?:ext\.?|extension|ramal|poste|durchwahl|x|#)\s?:?\s?[0-9]{1,6}(?![0-9])"
+)
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}[-./ ][0-9]{1,2}[-./ ][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./](?:19|20)[0-9]{2}"
 )
@@ -145,31 +147,37 @@ def _ends_apart(run: _Run, last: int) -> bool:
 
 
 def _is_national(run: _Run, first: int, last: int) -> bool:
+    sizes = run.sizes(first, last)
+    if not run.worded and 1 in sizes[1:]:
+        return False
     digits = run.digits(first, last)
     readings = [
-        (region, number)
-        for region in run.regions
-        for number in region.readings(digits, worded=run.worded)
+        (region, number) for region in run.regions for number in region.readings(digits, worded=run.worded)
     ]
-    local = run.worded and _is_local(run, first, last)
+    local = run.worded and _is_local(sizes, run.regions)
     abroad = digits.startswith("00") and (run.worded or last - first > 1)
     if not (readings or local or abroad) or _is_other_number(run, first, last):
         return False
-    run.passage.budget.spend()
-    if local or (readings and run.worded) or (abroad and is_international(digits[2:])):
+    if local or (readings and run.worded):
         return True
-    cuts = cuts_of(run.sizes(first, last))
-    return any(region.is_cut_as_printed(number, digits=digits, cuts=cuts) for region, number in readings)
+    run.passage.budget.spend()
+    if abroad and is_international(digits[2:]):
+        return True
+    return _is_cut_as_printed(run, digits, cuts_of(sizes), readings)
 
 
-def _is_local(run: _Run, first: int, last: int) -> bool:
+def _is_cut_as_printed(run: _Run, digits: str, cuts: set[int], readings: list[tuple[Region, str]]) -> bool:
+    for region, number in readings:
+        run.passage.budget.spend()
+        if region.is_cut_as_printed(number, digits=digits, cuts=cuts):
+            return True
+    return False
+
+
+def _is_local(sizes: list[int], regions: tuple[Region, ...]) -> bool:
     """Tell whether a phone word announces a number without its area code."""
-    sizes = run.sizes(first, last)
-    return (
-        len(sizes) == 2
-        and sizes[-1] == 4
-        and any(sum(sizes) in region.local_lengths for region in run.regions)
-    )
+    two_parts = len(sizes) == 2 and sizes[-1] == 4
+    return two_parts and any(sum(sizes) in region.local_lengths for region in regions)
 
 
 def _is_other_number(run: _Run, first: int, last: int) -> bool:

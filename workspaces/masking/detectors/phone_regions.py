@@ -34,7 +34,9 @@ class Region(msgspec.Struct, frozen=True):
             possible.append(digits[len(self.prefix) :])
         if worded and digits.startswith(self.country_code):
             possible.append(digits[len(self.country_code) :])
-        return [number for number in possible if len(number) in self.lengths and self.pattern.fullmatch(number)]
+        return [
+            number for number in possible if len(number) in self.lengths and self.pattern.fullmatch(number)
+        ]
 
     def is_cut_as_printed(self, number: str, *, digits: str, cuts: set[int]) -> bool:
         """Tell whether separators (counted in digits from the right) stand only where a printed number has them."""
@@ -75,12 +77,14 @@ def _region(facts: PhoneMetadata) -> Region:
         facts.fixed_line, facts.mobile, facts.toll_free, facts.premium_rate, facts.shared_cost,
         facts.personal_number, facts.voip, facts.pager, facts.uan, facts.voicemail,
     )  # fmt: skip
-    used = [description for description in descriptions if description and description.national_number_pattern]
+    used = [
+        description for description in descriptions if description and description.national_number_pattern
+    ]
     local = {length for description in used for length in description.possible_length_local_only or ()}
     return Region(
         country_code=str(facts.country_code),
         prefix=facts.national_prefix or "",
-        lengths=frozenset(facts.general_desc.possible_length),
+        lengths=frozenset(length for description in used for length in description.possible_length),
         local_lengths=frozenset(length for length in local if length >= FEWEST_DIGITS),
         pattern=re.compile("|".join(f"(?:{description.national_number_pattern})" for description in used)),
     )

@@ -88,20 +88,23 @@ def may_hold_tokens(passage: Passage) -> bool:
 
 def find_tokens(passage: Passage) -> Iterator[Span]:
     """Find secrets that are recognized by their own form (PR-7)."""
-    text = passage.text
-    for sign, formats in _COMPILED.items():
-        if sign in text:
-            for prefix, tail in formats:
-                if prefix in text:
-                    yield from _with_prefix(passage, prefix, tail)
-    if "eyJ" in text:
+    yield from _with_prefixes(passage)
+    if "eyJ" in passage.text:
         yield from _web_tokens(passage)
-    if ":AA" in text:
-        yield from (Span(*found.span(), "secret") for found in _BOT_TOKEN.finditer(text))
-    if "-----BEGIN" in text:
-        yield from _private_keys(text)
+    if ":AA" in passage.text:
+        yield from (Span(*found.span(), "secret") for found in _BOT_TOKEN.finditer(passage.text))
+    if "-----BEGIN" in passage.text:
+        yield from _private_keys(passage.text)
     if "bearer" in passage.lower:
         yield from _bearers(passage)
+
+
+def _with_prefixes(passage: Passage) -> Iterator[Span]:
+    for sign, formats in _COMPILED.items():
+        if sign in passage.text:
+            for prefix, tail in formats:
+                if prefix in passage.text:
+                    yield from _with_prefix(passage, prefix, tail)
 
 
 def _with_prefix(passage: Passage, prefix: str, tail: re.Pattern[str]) -> Iterator[Span]:
