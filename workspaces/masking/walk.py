@@ -21,6 +21,8 @@ from workspaces.masking.text import MaskedText, mask_declared, mask_found, mask_
 _WRITTEN_AS_STRING = frozenset({"string", "text"})
 _MAY_HOLD_STRINGS = frozenset({"any", "list", "object"})
 _UNDECLARED = FieldRule(type="text")
+# The declared types of which a marker is a value.
+_HOLDS_MARKERS = frozenset({"string", "text", "any", "list", "array", "object"})
 
 
 class Masked(msgspec.Struct, frozen=True):
@@ -44,10 +46,16 @@ def mask_fields(
     masking = _Masking(policy, fields)
     masked: dict[str, Any] = {}
     for name, value in fields.items():
-        new_value = masking.field(value, name=name, rule=declared.get(name, _UNDECLARED))
+        rule = declared.get(name, _UNDECLARED)
+        new_value = masking.field(value, name=name, rule=rule)
         if new_value is not _DROPPED:
-            masked[name] = new_value
+            masked[name] = _fitting(new_value, value, rule)
     return Masked(masked, masking.counts)
+
+
+def _fitting(masked: Any, value: Any, rule: FieldRule) -> Any:
+    """Give null where a marker would not be of the declared type, so that a state can be written back (PR-6, WM-14)."""
+    return masked if masked == value or rule.type in _HOLDS_MARKERS else None
 
 
 def mask_text(text: str, *, policy: MaskingPolicy) -> tuple[str, dict[str, int]]:
