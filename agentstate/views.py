@@ -183,7 +183,7 @@ class ProfileStatesView(ApiView):
                             "source": "chat backend",
                             "bytes": 412,
                             "version": 3,
-                            "schema": "order",
+                            "type": "order",
                             "schema_version": "1",
                             "created_at": "2026-11-30T11:58:12Z",
                             "updated_at": "2026-11-30T12:00:00Z",
