@@ -14,16 +14,17 @@ from workspaces.types import WorkspaceRef
 
 def life_of(workspace: WorkspaceRef, row: State | None, declared: Declared, *, now: datetime) -> Life:
     """Open a row; whatever is not live reads as version 0 (WM-9, WM-17)."""
-    if row is None:
-        return Life()
-    memory = resends.load(bytes(row.recent_writes))
-    ended = Life(numbering=row.version, memory=resends.without_bodies(memory))
-    if row.life != State.Life.LIVE or now >= valid_until(row, declared):
-        return ended
     try:
-        body, key = encryption.open_body(workspace, row)
+        return open_life(workspace, row, declared, now=now)
     except KeyDestroyed:
-        return ended
+        return _ended(row)
+
+
+def open_life(workspace: WorkspaceRef, row: State | None, declared: Declared, *, now: datetime) -> Life:
+    """Open a row. Raises KeyDestroyed for one whose keys are gone: by an erasure, or by a write since it was read."""
+    if row is None or row.life != State.Life.LIVE or now >= valid_until(row, declared):
+        return _ended(row)
+    body, key = encryption.open_body(workspace, row)
     held = bodies.unexpired_fields(held_fields(row), declared.type, now)
     return Life(
         is_live=True,
@@ -32,7 +33,7 @@ def life_of(workspace: WorkspaceRef, row: State | None, declared: Declared, *, n
         epoch=row.epoch,
         body={name: body[name] for name in held},
         held=held,
-        memory=memory,
+        memory=resends.load(bytes(row.recent_writes)),
         key=key,
     )
 
@@ -50,3 +51,11 @@ def valid_until(row: State, declared: Declared) -> datetime:
 def due_at(row: State, held: Mapping[str, HeldField], declared: Declared) -> datetime:
     """Give when the sweep must look at a state: at its end, or when its first field expires (WM-21)."""
     return bodies.next_expiry(held, declared.type, until=valid_until(row, declared))
+
+
+def _ended(row: State | None) -> Life:
+    """Give what is left of a life: its numbers, and its writes without the hashes of their bodies."""
+    if row is None:
+        return Life()
+    memory = resends.without_bodies(resends.load(bytes(row.recent_writes)))
+    return Life(numbering=row.version, memory=memory)

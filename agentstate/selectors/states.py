@@ -11,8 +11,9 @@ from django.db.models import Count, Max, QuerySet, Sum
 from agentstate import access, documents
 from agentstate.models import State
 from agentstate.rules import bodies
-from agentstate.selectors.lives import life_of, valid_until
+from agentstate.selectors.lives import open_life, valid_until
 from agentstate.types import StateMetadata, StateRead
+from workspaces.encryption import KeyDestroyed
 from workspaces.scopes import Scope
 from workspaces.types import WorkspaceRef
 
@@ -36,10 +37,17 @@ class MemoryTotals(msgspec.Struct, frozen=True):
 
 
 def read_state(workspace: WorkspaceRef, scope: Scope, agent: str, *, now: datetime) -> StateRead:
-    """Read a state with one lookup that no writer's lock blocks (WM-17, WM-19)."""
+    """Read a state with one lookup that no writer's lock blocks (WM-17, WM-19).
+
+    A write may give the state another data key between the row and its key: then it is read again (WM-18).
+    """
     row = access.find_state(scope, agent)
     declared = documents.declared_for(workspace, agent)
-    life = life_of(workspace, row, declared, now=now)
+    try:
+        life = open_life(workspace, row, declared, now=now)
+    except KeyDestroyed:
+        is_written_since = _has_another_key(access.find_state(scope, agent), row)
+        return read_state(workspace, scope, agent, now=now) if is_written_since else StateRead()
     if row is None or not life.is_live:
         return StateRead()
     served = bodies.live_fields(life.held, declared.type, now)
@@ -52,11 +60,6 @@ def read_state(workspace: WorkspaceRef, scope: Scope, agent: str, *, now: dateti
         epoch=life.epoch,
         expires=bodies.expires(served, declared.type, until=until),
     )
-
-
-def live_states(*, now: datetime) -> QuerySet[State]:
-    """List the live states of the bound workspace."""
-    return State.objects.filter(life=State.Life.LIVE, due_at__gt=now)
 
 
 def states_of_profile(profile_id: UUID) -> QuerySet[State]:
@@ -130,6 +133,10 @@ def held_by_agent() -> dict[str, Counter[str]]:
     for agent, held in live.values_list("agent", "held").iterator():
         counts[agent].update(dict.fromkeys(held, 1))
     return counts
+
+
+def _has_another_key(now: State | None, before: State | None) -> bool:
+    return now is not None and before is not None and now.data_key_id != before.data_key_id
 
 
 def _metadata(row: State, until: datetime) -> StateMetadata:
