@@ -1,6 +1,5 @@
 """What the tests of the ground floor share."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,8 +8,7 @@ from tests.workspaces.cast import Cast, make_cast
 
 
 @pytest.fixture(scope="module")
-def cast(django_db_setup: None, django_db_blocker: Any, _deployment_key: None) -> Iterator[Cast]:
+def cast(django_db_setup: None, django_db_blocker: Any, _deployment_key: None) -> Cast:
     """A workspace with people of every role, keys of every scope, and one row of every kind; it stays."""
     with django_db_blocker.unblock():
-        made = make_cast()
-    yield made
+        return make_cast()

@@ -2,7 +2,7 @@
 
 import uuid
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models
 
@@ -49,7 +49,10 @@ class Workspace(models.Model):
         )
 
 
-class TenantQuerySet(models.QuerySet["TenantModel"]):
+Row = TypeVar("Row", bound="TenantModel")
+
+
+class TenantQuerySet(models.QuerySet[Row]):
     """Rows of one workspace. Rows made in bulk are held to the bound workspace too."""
 
     def bulk_create(self, objs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -59,11 +62,12 @@ class TenantQuerySet(models.QuerySet["TenantModel"]):
         return super().bulk_create(rows, *args, **kwargs)
 
 
-class TenantManager(models.Manager.from_queryset(TenantQuerySet)):  # type: ignore[misc]
+class TenantManager(models.Manager[Row]):
     """The default manager: rows of the bound workspace, and an error when none is bound."""
 
-    def get_queryset(self) -> models.QuerySet[Any]:
-        return super().get_queryset().filter(workspace_id=bound_workspace_id())
+    def get_queryset(self) -> models.QuerySet[Row]:
+        rows = TenantQuerySet[Row](model=self.model, using=self._db)
+        return rows.filter(workspace_id=bound_workspace_id())
 
 
 class TenantModel(models.Model):
@@ -73,7 +77,7 @@ class TenantModel(models.Model):
         Workspace, on_delete=models.PROTECT, default=bound_workspace_id, related_name="+", db_index=False
     )
 
-    objects = TenantManager()
+    objects: ClassVar[TenantManager[Self]] = TenantManager()
 
     read_in: uuid.UUID | None = None
 

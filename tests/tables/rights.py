@@ -1,0 +1,249 @@
+"""Who may do what, written down a second time, by hand (PL-2, PL-3).
+
+`ROUTES` are the methods of /v1 and `PAGES` the pages of a workspace: one row says who gets in, and everybody else is
+refused. `tests/workspaces/test_rights.py` sends every row of `ROUTES` as everybody; `tests/test_endpoints.py` refuses
+a route that stands in no table.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tests.factories import ORDER_TYPE
+
+ROLES = ("owner", "security", "privacy", "support", "engineer", "auditor")
+SCOPES = ("agent_state", "history", "context", "admin")
+
+HELD: dict[str, tuple[str, ...]] = {
+    "change_features": ("security",),
+    "manage_keys": ("security",),
+    "propose_documents": ("security", "engineer"),
+    "approve_documents": ("security",),
+    "publish_documents": ("owner", "security"),
+    "break_glass": ("owner",),
+    "find_profiles": ("privacy", "support", "auditor"),
+    "view_state_metadata": ("privacy", "support", "auditor"),
+    "request_erasure": ("privacy",),
+    "approve_erasure": ("privacy",),
+    "build_package": ("privacy",),
+    "place_hold": ("privacy",),
+    "lift_hold": ("privacy",),
+    "link_profiles": ("privacy",),
+    "recover_history": ("engineer",),
+    "view_audit": ("security", "privacy", "auditor"),
+    "view_assemblies": ("engineer", "auditor"),
+    "view_usage": ("security", "engineer", "auditor"),
+    "manage_people": ("owner",),
+    "manage_workspace": ("owner",),
+}
+"""The roles that hold each permission, as PL-2 lists them."""
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True):
+    """One method of a route of /v1: the scopes and the roles that open it. `{...}` is filled from the cast."""
+
+    method: str
+    path: str
+    name: str
+    scopes: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    feature: str = ""
+    body: Any = None
+    ok: int = 200
+    row: str = ""
+
+    @property
+    def title(self) -> str:
+        """Name the row in a test's id."""
+        return f"{self.method} {self.name}{'/' if self.row else ''}{self.row}"
+
+    def answer_to(self, caller: str) -> tuple[int, str | None]:
+        """Give the status and the code that `key:<scope>`, `role:<role>` or `nobody` gets."""
+        kind, _, name = caller.partition(":")
+        opens, code = {
+            "key": (self.scopes, "scope_missing"),
+            "role": (self.roles, "permission_missing"),
+        }.get(kind, ((), "unauthenticated"))
+        if kind not in {"key", "role"}:
+            return 401, code
+        if name in opens:
+            return self.ok, None
+        return 403, code if opens else "forbidden"
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of a workspace and the permissions of which one opens it; none: every member, whatever their role.
+
+    Who lacks them gets 403, a member of another workspace only 404, and nobody the way to the sign-in (302).
+    `statuses` names the roles that get something else.
+    """
+
+    name: str
+    any_of: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ("GET",)
+    ok: int = 200
+    statuses: dict[str, int] = {}
+
+    def status_for(self, role: str) -> int:
+        """Give the status that a member with this role gets; an empty role is a member without one."""
+        opens = not self.any_of or any(role in HELD[permission] for permission in self.any_of)
+        return self.statuses.get(role, self.ok if opens else 403)
+
+
+_METADATA = ("privacy", "support", "auditor")
+_WRITE = {
+    "scope": {"kind": "conversation", "id": "of-a-table-of-rights"},
+    "agent": "order-taker",
+    "mode": "merge_by_key",
+    "body": {"step": "cart"},
+}
+_NAME = {"scope": _WRITE["scope"], "agent": "order-taker"}
+
+
+def _change(kind: str, document: Any) -> dict[str, Any]:
+    return {"kind": kind, "document": document, "reason": "For a test"}
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        method="PUT",
+        path="/v1/agent-state",
+        name="agent-state",
+        scopes=("agent_state",),
+        feature="agent_state",
+        body=_WRITE,
+    ),
+    Route(
+        method="POST",
+        path="/v1/agent-state/read",
+        name="agent-state-read",
+        scopes=("agent_state",),
+        feature="agent_state",
+        body=_NAME,
+    ),
+    Route(
+        method="POST",
+        path="/v1/agent-state/delete",
+        name="agent-state-delete",
+        scopes=("agent_state",),
+        feature="agent_state",
+        body=_NAME,
+    ),
+    Route(
+        method="GET",
+        path="/v1/profiles/{profile}/agent-state",
+        name="profile-states",
+        scopes=("admin",),
+        roles=_METADATA,
+        feature="agent_state",
+    ),
+    Route(
+        method="POST",
+        path="/v1/profiles/search",
+        name="profile-search",
+        scopes=("admin",),
+        roles=_METADATA,
+        body={"query": "+55 11 91234-5678"},
+    ),
+    Route(method="GET", path="/v1/sources/me", name="source-me", scopes=SCOPES),
+    Route(method="GET", path="/v1/sdk/profile", name="sdk-profile", scopes=SCOPES),
+    Route(
+        method="POST",
+        path="/v1/ingest/status",
+        name="ingest-status",
+        scopes=SCOPES,
+        body={"conversation_id": "c"},
+    ),
+    Route(method="POST", path="/v1/batch", name="batch", scopes=SCOPES, body={"items": [{}]}),
+    Route(method="GET", path="/v1/config/features", name="config", scopes=SCOPES, roles=ROLES),
+    Route(
+        method="GET",
+        path="/v1/config/masking/schema",
+        name="config-schema",
+        scopes=SCOPES,
+        roles=ROLES,
+    ),
+    Route(
+        method="POST",
+        path="/v1/config/diffs",
+        name="config-diffs",
+        row="features",
+        roles=HELD["change_features"],
+        body=_change("features", {"enabled": []}),
+        ok=201,
+    ),
+    Route(
+        method="POST",
+        path="/v1/config/diffs",
+        name="config-diffs",
+        row="object-types",
+        roles=HELD["propose_documents"],
+        body=_change("object-types", {"types": [ORDER_TYPE]}),
+        ok=201,
+    ),
+    *(
+        Route(
+            method="POST",
+            path=f"/v1/config/diffs/{{{kind}}}/approve",
+            name="config-approve",
+            row=kind,
+            roles=HELD["change_features" if kind == "features" else "publish_documents"],
+        )
+        for kind in ("features", "object-types", "masking", "retention", "assembly-policy")
+    ),
+)
+
+PUBLIC: dict[str, str] = {
+    "root": "It leads to the console.",
+    "healthz": "It says that the process lives (PL-11).",
+    "readyz": "It says which part is missing, and nothing else (PL-11).",
+    "metrics": "It has a token of its own (PL-11).",
+    "openapi": "The description of the API holds no data (PL-9).",
+}
+
+_FORM = ("GET", "POST")
+_READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
+
+PAGES: tuple[Page, ...] = (
+    Page(name="console:workspace", ok=303),
+    Page(name="console:profiles", any_of=("find_profiles",)),
+    Page(name="console:find", any_of=("find_profiles",), methods=("POST",), ok=303),
+    Page(name="console:profile", any_of=("find_profiles",)),
+    Page(name="console:profile_working_memory", any_of=("view_state_metadata",)),
+    Page(name="console:features"),
+    Page(name="console:feature_change", any_of=("change_features",), methods=_FORM),
+    Page(name="console:types", any_of=_READERS),
+    Page(name="console:types_draft", any_of=("propose_documents",), methods=_FORM),
+    Page(name="console:type", any_of=_READERS),
+    Page(name="console:document", any_of=_READERS),
+    Page(name="console:keys", any_of=("manage_keys", "view_audit")),
+    Page(name="console:key_new", any_of=("manage_keys",), methods=_FORM),
+    Page(name="console:key_rotate", any_of=("manage_keys",), methods=_FORM),
+    Page(name="console:key_revoke", any_of=("manage_keys",), methods=_FORM),
+    Page(name="console:people", any_of=("manage_people", "view_audit")),
+    Page(name="console:invite", any_of=("manage_people",), methods=_FORM),
+    Page(name="console:person_roles", any_of=("manage_people",), methods=_FORM),
+    Page(name="console:audit", any_of=("view_audit",)),
+    Page(name="console:audit_entry", any_of=("view_audit",)),
+    Page(name="console:token_new", methods=_FORM),
+    Page(name="console:token_revoke", methods=_FORM),
+)
+
+PERSONAL: dict[str, str] = {
+    "console:home": "Every person sees the workspaces that are theirs.",
+    "console:me": "Every person has a profile of their own.",
+    "console:features_matrix": "It shows the workspaces that are theirs.",
+}
+"""Pages that belong to a person and no workspace: everybody who is signed in, the way to the sign-in (302) else."""
+
+OPEN_PAGES: dict[str, str] = {
+    "console:sign_in": "It is where people sign in.",
+    "console:sign_out": "It ends a session, if there is one.",
+    "console:invitation": "Its link holds a token.",
+    "console:password_reset": "Who forgot a password is not signed in.",
+    "console:password_reset_done": "It says the same to everybody.",
+    "console:password_reset_confirm": "Its link holds a token.",
+    "console:password_reset_complete": "It says the same to everybody.",
+    "console:theme": "It keeps a colour scheme in a cookie.",
+}
+"""Pages for who is not signed in."""
