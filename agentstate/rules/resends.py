@@ -18,8 +18,8 @@ def load(stored: bytes) -> tuple[RememberedWrite, ...]:
 
 
 def dump(writes: Sequence[RememberedWrite]) -> bytes:
-    """Write the last 32 for the row."""
-    return msgspec.msgpack.encode(tuple(writes[-REMEMBERED_WRITES:])) if writes else b""
+    """Write what the row is to remember."""
+    return msgspec.msgpack.encode(tuple(writes)) if writes else b""
 
 
 def without_bodies(writes: Sequence[RememberedWrite]) -> tuple[RememberedWrite, ...]:
@@ -53,6 +53,12 @@ def same_cas(
         and hmac.compare_digest(last.body_mac, attempt.body_mac)
     )
     return last if is_same else None
+
+
+def remember(writes: Sequence[RememberedWrite], latest: RememberedWrite) -> tuple[RememberedWrite, ...]:
+    """Add a stored write and keep the last 32 Idempotency-Keys. One without is known only by being the last."""
+    keyed = [write for write in (*writes, latest) if write.key_mac][-REMEMBERED_WRITES:]
+    return tuple(keyed) if latest.key_mac else (*keyed, latest)
 
 
 def stored(attempt: RememberedWrite, *, version: int, epoch: str, masked: dict[str, int]) -> RememberedWrite:

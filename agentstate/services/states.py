@@ -170,7 +170,8 @@ def _memory(attempt: _Attempt, state: State, key: Key, draft: Draft) -> tuple[Re
     if not attempt.write.idempotency_key and not attempt.caller.resend:
         return kept
     mark = _mark(attempt, key)
-    return (*kept, resends.stored(mark, version=state.version, epoch=state.epoch, masked=draft.masked))
+    latest = resends.stored(mark, version=state.version, epoch=state.epoch, masked=draft.masked)
+    return resends.remember(kept, latest)
 
 
 def _mark(attempt: _Attempt, key: Key | None) -> RememberedWrite:

@@ -111,6 +111,18 @@ class TestByKey:
         assert clock.write(bodies[1], idempotency_key="k-1").version == 3
         assert clock.write(bodies[0], idempotency_key="k-0").version == 66
 
+    def test_writes_without_a_key_take_no_place(self, resending: Clocked) -> None:
+        """WM-15: nor does a write that is recognized by its value, of which only the last can be."""
+        place = scope()
+        bodies = [write({"qty": number}, scope=place) for number in range(32)]
+        for number in range(32):
+            resending.write(bodies[number], idempotency_key=f"k-{number}")
+        for version in (32, 33):
+            resending.write(cas({"qty": version}, scope=place, if_version=version))
+        assert resending.write(bodies[0], idempotency_key="k-0").version == 1
+        assert resending.write(cas({"qty": 33}, scope=place, if_version=33)).version == 34
+        assert resending.read(place).version == 34
+
     def test_after_a_removal(self, clock: Clocked) -> None:
         """WM-15, WM-16b: it answers as the first time, and the state stays removed."""
         place = scope()
