@@ -13,8 +13,7 @@ from workspaces.types import Key, WorkspaceRef
 
 def open_body(workspace: WorkspaceRef, state: State) -> tuple[dict[str, Any], Key]:
     """Decrypt what a live row holds; give the data key too. Raises KeyDestroyed when its keys are gone."""
-    opened = encryption.open_keys(workspace, state.handle_id, state.data_key_id)
-    key = opened[state.data_key_id]
+    key = encryption.open_key(workspace, state.handle_id, state.data_key_id)
     plain = encryption.unseal(key, bytes(state.body or b""), context=_context(workspace, state))
     return msgspec.json.decode(plain), key
 
@@ -27,10 +26,7 @@ def seal_body(workspace: WorkspaceRef, state: State, plain: bytes, key: Key) -> 
 
 def make_data_key(workspace: WorkspaceRef, state: State, *, now: datetime) -> Key:
     """Make the data key of a state's life, wrapped by the key of the handle it names, else by the workspace's."""
-    if state.handle_id is None:
-        under = encryption.workspace_key(workspace)
-    else:
-        under = encryption.open_keys(workspace, state.handle_id)[state.handle_id]
+    under = encryption.open_key(workspace, state.handle_id)
     return encryption.make_key(workspace, key_id=uuid4(), purpose="data", under=under, now=now)
 
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from agentstate.services.sweep import BATCH, Swept, sweep_states
 from workspaces import access
+from workspaces.types import WorkspaceRef
 
 log = logging.getLogger("lastro.agentstate")
 
@@ -19,7 +20,7 @@ def sweep_all() -> None:
             _sweep(workspace)
 
 
-def _sweep(workspace: access.WorkspaceRef) -> None:
+def _sweep(workspace: WorkspaceRef) -> None:
     total = Swept()
     while True:
         batch = sweep_states(workspace=workspace, now=timezone.now())

@@ -80,9 +80,9 @@ class AgentStateView(ApiView):
     def put(self, request: Request) -> Response:
         """Store the whole state at a version (`cas`) or replace single fields (`merge_by_key`) (WM-7, WM-8)."""
         shape = self.body(request, WriteState)
-        require_agent(request.auth, shape.agent)
+        require_agent(self.caller, shape.agent)
         write = state_write(shape, raw=self.raw, idempotency_key=key_of(request))
-        return Response(states.store_state(caller=request.auth, write=write, now=timezone.now()))
+        return Response(states.store_state(caller=self.caller, write=write, now=timezone.now()))
 
 
 class AgentStateReadView(ApiView):
@@ -123,8 +123,8 @@ class AgentStateReadView(ApiView):
     def post(self, request: Request) -> Response:
         """Read a state; one that was never written is empty at version 0 (WM-17)."""
         shape = self.body(request, ReadState)
-        require_agent(request.auth, shape.agent)
-        workspace = request.auth.workspace
+        require_agent(self.caller, shape.agent)
+        workspace = self.caller.workspace
         scope = scope_of(workspace, kind=shape.scope.kind, id=shape.scope.id)
         return Response(read_state(workspace, scope, shape.agent, now=timezone.now()))
 
@@ -147,13 +147,13 @@ class AgentStateDeleteView(ApiView):
     def post(self, request: Request) -> Response:
         """Remove a whole state; it reads as never written afterwards (WM-16b)."""
         shape = self.body(request, DeleteState)
-        require_agent(request.auth, shape.agent)
+        require_agent(self.caller, shape.agent)
         return self.once(request, lambda: self._delete(request, shape))
 
     def _delete(self, request: Request, shape: DeleteState) -> Response:
-        scope = scope_of(request.auth.workspace, kind=shape.scope.kind, id=shape.scope.id)
+        scope = scope_of(self.caller.workspace, kind=shape.scope.kind, id=shape.scope.id)
         deletion = states.delete_state(
-            caller=request.auth,
+            caller=self.caller,
             scope=scope,
             agent=shape.agent,
             if_version=shape.if_version,
@@ -199,10 +199,10 @@ class ProfileStatesView(ApiView):
     def get(self, request: Request, profile_id: UUID) -> Response:
         """List size, version and dates, never content; the view is audited (WM-23)."""
         page = profiles.show_states(
-            workspace=request.auth.workspace,
+            workspace=self.caller.workspace,
             profile_id=profile_id,
             older=request.query_params.get("cursor"),
-            actor=request.auth.actor,
+            actor=self.caller.actor,
             now=timezone.now(),
         )
         return Response(ProfileStates(items=page.rows, next_cursor=page.older))

@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
-from kombu import Connection
+from kombu.connection import Connection
 
 from console import metrics
 

@@ -4,8 +4,8 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from functools import reduce
 from ipaddress import ip_address, ip_network
+from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
@@ -73,17 +73,24 @@ class PagePolicy:
         return response
 
 
-def pages_only(get_response: Handler) -> Handler:
-    """Put sessions, CSRF and the rest around people's pages, and nothing around /v1."""
-    pages: Handler = reduce(
-        lambda inner, path: import_string(path)(inner), reversed(settings.PAGE_MIDDLEWARE), get_response
-    )
+class PagesOnly:
+    """Puts sessions, CSRF and the rest around people's pages, and nothing around /v1 (PL-10)."""
 
-    def choose(request: HttpRequest) -> HttpResponse:
-        is_page = request.path_info.startswith("/console/") or request.path_info in {"/", "/v1/docs"}
-        return pages(request) if is_page else get_response(request)
+    def __init__(self, get_response: Handler) -> None:
+        self._plain = self._pages = get_response
+        self._before_views: list[Callable[..., HttpResponse | None]] = []
+        for path in reversed(settings.PAGE_MIDDLEWARE):
+            self._pages = import_string(path)(self._pages)
+            if hasattr(self._pages, "process_view"):
+                self._before_views.insert(0, self._pages.process_view)
 
-    return choose
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._pages(request) if _is_page(request) else self._plain(request)
+
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
+        """Ask the inner ones, since Django asks only the outermost: CSRF is checked in this hook (PL-19)."""
+        hooks = self._before_views if _is_page(request) else []
+        return next((answer for hook in hooks if (answer := hook(request, *view)) is not None), None)
 
 
 def client_address(request: HttpRequest) -> str:
@@ -94,6 +101,10 @@ def client_address(request: HttpRequest) -> str:
     hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
     untrusted = [hop for hop in reversed(hops) if not _is_trusted(hop)]
     return untrusted[0] if untrusted and _is_address(untrusted[0]) else peer
+
+
+def _is_page(request: HttpRequest) -> bool:
+    return request.path_info.startswith("/console/") or request.path_info in {"/", "/v1/docs"}
 
 
 def _method(request: HttpRequest) -> str:

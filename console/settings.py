@@ -43,7 +43,7 @@ MIDDLEWARE = [
     "console.middleware.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "console.middleware.pages_only",
+    "console.middleware.PagesOnly",
 ]
 # Sessions, CSRF and the rest are for people's pages: /v1 never meets them (PL-10).
 PAGE_MIDDLEWARE = [
@@ -118,7 +118,8 @@ DEFAULT_FROM_EMAIL = "Lastro <lastro@localhost>"
 
 # The web (PL-19). In production everything is HTTPS.
 SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "no-referrer"
+# Not "no-referrer": browsers then send `Origin: null` with a form, and CSRF refuses it. No other site learns anything.
+SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = env.https()
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]

@@ -73,7 +73,7 @@ def greet(memory: Memory) -> bool:
     """Begin: a compare-and-swap at version 0 holds only if nobody has written yet."""
     status, answer = memory.replace({"step": "greeting"}, if_version=0)
     say("The agent begins", f"stored at version {answer.get('version')}")
-    return status == 200 and answer["stored"]
+    return status == 200 and bool(answer["stored"])
 
 
 def take_order_in_parallel(memory: Memory) -> bool:
@@ -85,7 +85,7 @@ def take_order_in_parallel(memory: Memory) -> bool:
     state = memory.read()
     kept = len(state["body"]["cart"]) == 3 and state["body"]["delivery"]["slot"] == "18:00-19:00"
     say("Two sub-agents wrote in parallel", f"6 merges, version {state['version']}, nothing lost: {kept}")
-    return kept and state["version"] == 7
+    return bool(kept and state["version"] == 7)
 
 
 def take_cart(memory: Memory) -> None:
@@ -121,14 +121,14 @@ def be_refused(memory: Memory) -> bool:
     """A field that the object type does not declare is refused, and the state stays as it was."""
     answer = memory.merge(mood="annoyed")
     say("A field that nobody declared", f"stored: {answer['stored']}, reason: {answer['reason']}")
-    return answer["reason"] == "not_declared_field"
+    return bool(answer["reason"] == "not_declared_field")
 
 
 def go_over_the_cap(memory: Memory) -> bool:
     """A write over the type's cap is no error: the previous state stays and the conversation goes on."""
     answer = memory.merge(cart=[{"sku": f"item-{number:04}", "qty": 1} for number in range(400)])
     say("A write over the cap of 4 KB", f"stored: {answer['stored']}, reason: {answer['reason']}")
-    return answer["reason"] == "over_cap"
+    return bool(answer["reason"] == "over_cap")
 
 
 def leave_contact(memory: Memory) -> bool:

@@ -89,7 +89,7 @@ class DocumentChangesView(ApiView):
         kind = shape.kind or shape.type
         if kind is None:
             raise errors.InvalidInput(errors=(FieldProblem("/kind", "required", "This member is required."),))
-        require_needs(request.auth, Needs(permission=rules.proposing_permission(kind)))
+        require_needs(self.caller, Needs(permission=rules.proposing_permission(kind)))
         return self.once(request, lambda: self._propose(request, kind, shape))
 
     def _propose(self, request: Request, kind: str, shape: ProposeChange) -> Response:
@@ -98,7 +98,7 @@ class DocumentChangesView(ApiView):
             kind=kind, document=shape.document, reason=shape.reason, replaces=replaces, drop=shape.drop
         )
         change = services.propose_change(
-            wish=wish, author_id=request.auth.person_id, actor=request.auth.actor, now=timezone.now()
+            wish=wish, author_id=self.caller.person_id, actor=self.caller.actor, now=timezone.now()
         )
         return Response(_answer(change), status=201)
 
@@ -127,11 +127,11 @@ class DocumentApprovalView(ApiView):
 
     def _publish(self, request: Request, change_id: UUID) -> Response:
         change = access.one(DocumentChange, id=change_id)
-        require_needs(request.auth, Needs(permission=rules.publishing_permission(change.kind)))
+        require_needs(self.caller, Needs(permission=rules.publishing_permission(change.kind)))
         services.publish_change(
             change_id=change_id,
-            publisher_id=request.auth.person_id,
-            actor=request.auth.actor,
+            publisher_id=self.caller.person_id,
+            actor=self.caller.actor,
             now=timezone.now(),
         )
         return Response(_answer(access.one(DocumentChange.objects.select_related("published"), id=change_id)))
@@ -141,7 +141,7 @@ def _answer(change: DocumentChange) -> ChangeAnswer:
     return ChangeAnswer(
         diff_id=str(change.id),
         kind=change.kind,
-        status=change.status,
+        status="published" if change.published else "proposed",
         replaces=change.replaces,
         version=change.published.version if change.published else None,
     )

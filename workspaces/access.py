@@ -33,7 +33,7 @@ def one(rows: "QuerySet[Row] | type[Row]", **lookup: Any) -> Row:
     found = (rows if isinstance(rows, QuerySet) else rows.objects).filter(**lookup).first()
     if found is None:
         raise NotFound
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def find_api_key(key_id: str) -> ApiKey | None:
@@ -48,7 +48,11 @@ def find_personal_token(key_id: str) -> PersonalToken | None:
 
 def find_invitation(token_hash: bytes) -> Invitation | None:
     """Find an invitation by its token: the invited person belongs to no workspace yet."""
-    return Invitation._base_manager.select_related("workspace", "invited_by").filter(token_hash=token_hash).first()
+    return (
+        Invitation._base_manager.select_related("workspace", "invited_by")
+        .filter(token_hash=token_hash)
+        .first()
+    )
 
 
 def workspaces_of(person: Person) -> list[WorkspaceRef]:

@@ -112,20 +112,21 @@ def make_key(workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key,
     return key
 
 
-def open_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> dict[UUID, Key]:
-    """Unwrap keys of the workspace that lie in one chain below its own key, outermost first, in one query."""
-    wanted = [key_id for key_id in key_ids if key_id is not None]
-    rows = {row.id: row for row in WrappedKey.objects.filter(id__in=wanted, workspace_id=workspace.id)}
-    opened = {workspace.key_id: workspace_key(workspace)}
-    for key_id in wanted:
+def open_key(workspace: WorkspaceRef, *chain: UUID | None) -> Key:
+    """Unwrap the last key of a chain below the workspace's own, outermost first, in one query; None is no link.
+
+    Raises KeyDestroyed when a link is gone.
+    """
+    links = [key_id for key_id in chain if key_id is not None]
+    rows = WrappedKey.objects.filter(workspace_id=workspace.id).in_bulk(links)
+    key = workspace_key(workspace)
+    for key_id in links:
         row = rows.get(key_id)
-        if row is None or row.wrapped_by not in opened:
+        if row is None or row.wrapped_by != key.id:
             raise KeyDestroyed
         context = _wrap_context(key_id, workspace.id, row.purpose)
-        opened[key_id] = Key(
-            id=key_id, secret=unseal(opened[row.wrapped_by], bytes(row.wrapped), context=context)
-        )
-    return opened
+        key = Key(id=key_id, secret=unseal(key, bytes(row.wrapped), context=context))
+    return key
 
 
 def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:

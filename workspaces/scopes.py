@@ -1,6 +1,7 @@
 """A scope: its kind, the keyed hash that stands for its id, and the handle that it names (WM-4, WM-5)."""
 
 import re
+from uuid import UUID
 
 import msgspec
 
@@ -19,7 +20,7 @@ class Scope(msgspec.Struct, frozen=True):
 
     kind: str
     hash: bytes
-    hash_key_id: object
+    hash_key_id: UUID
     handle: Handle | None = None
 
 

@@ -59,11 +59,11 @@ class ProfileSearchView(ApiView):
         """Find the person that an identifier names, in any spelling; the search is audited without it (CO-3)."""
         shape = self.body(request, SearchProfiles)
         found = profiles.find(
-            workspace=request.auth.workspace,
+            workspace=self.caller.workspace,
             query=shape.query,
             type=shape.type,
             namespace=shape.scope,
-            actor=request.auth.actor,
+            actor=self.caller.actor,
             now=timezone.now(),
         )
         return Response(FoundProfiles(items=[_found(profile) for profile in found]))
@@ -98,17 +98,16 @@ class SourceMeView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Say who the key is and which scopes it has."""
-        caller = request.auth
         return Response(
             SourceMe(
-                space_id=caller.workspace.slug,
-                tenant_id=str(caller.workspace.id),
+                space_id=self.caller.workspace.slug,
+                tenant_id=str(self.caller.workspace.id),
                 region="local",
                 environment=settings.LASTRO_ENVIRONMENT,
-                source_id=str(caller.source_id),
-                source_name=caller.source_name,
-                key_id=str(caller.credential_id),
-                scopes=sorted(caller.scopes),
+                source_id=str(self.caller.source_id),
+                source_name=self.caller.source_name,
+                key_id=str(self.caller.credential_id),
+                scopes=sorted(self.caller.scopes),
                 audience="customer_agent",
                 verification_ceiling="V0",
                 purposes=[],

@@ -9,46 +9,114 @@ import workspaces.models.tenancy
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('workspaces', '0002_audit_append_only'),
+        ("workspaces", "0002_audit_append_only"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='State',
+            name="State",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('scope_kind', models.CharField(max_length=12)),
-                ('scope_hash', models.BinaryField(max_length=32)),
-                ('hash_key_id', models.UUIDField()),
-                ('agent', models.CharField(max_length=256)),
-                ('life', models.CharField(choices=[('live', 'Live'), ('expired', 'Expired'), ('deleted', 'Deleted'), ('erased', 'Erased')], default='live', max_length=8)),
-                ('version', models.PositiveBigIntegerField()),
-                ('epoch', models.CharField(max_length=16)),
-                ('body', models.BinaryField(null=True)),
-                ('data_key_id', models.UUIDField(null=True)),
-                ('body_bytes', models.PositiveIntegerField(default=0)),
-                ('held', models.JSONField(default=dict)),
-                ('type', models.CharField(default='', max_length=40)),
-                ('type_version', models.CharField(default='', max_length=256)),
-                ('types_document', models.PositiveIntegerField(default=0)),
-                ('retention_seconds', models.PositiveIntegerField(default=0)),
-                ('recent_writes', models.BinaryField(default=bytes)),
-                ('created_at', models.DateTimeField()),
-                ('updated_at', models.DateTimeField()),
-                ('due_at', models.DateTimeField()),
-                ('handle', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workspaces.handle')),
-                ('source', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workspaces.source')),
-                ('workspace', models.ForeignKey(db_index=False, default=workspaces.models.tenancy.bound_workspace_id, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workspaces.workspace')),
+                (
+                    "id",
+                    models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
+                ),
+                ("scope_kind", models.CharField(max_length=12)),
+                ("scope_hash", models.BinaryField(max_length=32)),
+                ("hash_key_id", models.UUIDField()),
+                ("agent", models.CharField(max_length=256)),
+                (
+                    "life",
+                    models.CharField(
+                        choices=[
+                            ("live", "Live"),
+                            ("expired", "Expired"),
+                            ("deleted", "Deleted"),
+                            ("erased", "Erased"),
+                        ],
+                        default="live",
+                        max_length=8,
+                    ),
+                ),
+                ("version", models.PositiveBigIntegerField()),
+                ("epoch", models.CharField(max_length=16)),
+                ("body", models.BinaryField(null=True)),
+                ("data_key_id", models.UUIDField(null=True)),
+                ("body_bytes", models.PositiveIntegerField(default=0)),
+                ("held", models.JSONField(default=dict)),
+                ("type", models.CharField(default="", max_length=40)),
+                ("type_version", models.CharField(default="", max_length=256)),
+                ("types_document", models.PositiveIntegerField(default=0)),
+                ("retention_seconds", models.PositiveIntegerField(default=0)),
+                ("recent_writes", models.BinaryField(default=bytes)),
+                ("created_at", models.DateTimeField()),
+                ("updated_at", models.DateTimeField()),
+                ("due_at", models.DateTimeField()),
+                (
+                    "handle",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workspaces.handle",
+                    ),
+                ),
+                (
+                    "source",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workspaces.source",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        default=workspaces.models.tenancy.bound_workspace_id,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workspaces.workspace",
+                    ),
+                ),
             ],
             options={
-                'abstract': False,
-                'default_permissions': (),
-                'indexes': [models.Index(condition=models.Q(('life', 'live')), fields=['workspace', 'handle', '-updated_at', '-id'], name='states_of_a_handle'), models.Index(fields=['workspace', 'due_at'], name='states_due'), models.Index(fields=['workspace', 'types_document'], name='states_to_settle'), models.Index(fields=['workspace', 'agent'], name='states_of_an_agent')],
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'scope_hash', 'agent'), name='one_state_per_scope_and_agent'), models.CheckConstraint(condition=models.Q(models.Q(('body__isnull', False), ('data_key_id__isnull', False), ('life', 'live')), models.Q(models.Q(('life', 'live'), _negated=True), ('body__isnull', True), ('data_key_id__isnull', True)), _connector='OR'), name='only_a_live_state_has_a_body')],
+                "abstract": False,
+                "default_permissions": (),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("life", "live")),
+                        fields=["workspace", "handle", "-updated_at", "-id"],
+                        name="states_of_a_handle",
+                    ),
+                    models.Index(fields=["workspace", "due_at"], name="states_due"),
+                    models.Index(fields=["workspace", "types_document"], name="states_to_settle"),
+                    models.Index(fields=["workspace", "agent"], name="states_of_an_agent"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "scope_hash", "agent"), name="one_state_per_scope_and_agent"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("body__isnull", False), ("data_key_id__isnull", False), ("life", "live")
+                            ),
+                            models.Q(
+                                models.Q(("life", "live"), _negated=True),
+                                ("body__isnull", True),
+                                ("data_key_id__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="only_a_live_state_has_a_body",
+                    ),
+                ],
             },
         ),
     ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from rfc3339_validator import validate_rfc3339  # type: ignore[import-untyped]
+from rfc3339_validator import validate_rfc3339
 
 from agentstate.types import Field
 from workspaces.rules.json import MAX_INTEGER, MIN_INTEGER

@@ -245,7 +245,7 @@ def _is_published(request: Any, form: DraftForm, document: Any) -> bool:
 
 def _checked(request: Any, form: DraftForm, document: Any) -> dict[str, Any]:
     found = preview("object-types", document, drop=form.cleaned_data["drop"])
-    data = form.data.copy()
+    data: Any = {**form.data.dict(), "drop": form.data.get("drop", "")}  # type: ignore[attr-defined]
     data["checked"] = digest(document) if not found.problems else ""
     form.data = data
     publishable = not found.problems and bool(found.changes) and "publish_documents" in request.may

@@ -37,7 +37,8 @@ def answered_once(request: Request, raw: bytes, handler: Handler) -> Response:
     if key is None:
         return handler()
     with transaction.atomic():
-        remembered, is_first = _claim(request.auth, key, _signature(request, raw))
+        caller: Any = request.auth
+        remembered, is_first = _claim(caller, key, _signature(request, raw))
         if not is_first:
             return Response(remembered.answer, status=remembered.status)
         response = handler()

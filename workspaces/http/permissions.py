@@ -38,7 +38,7 @@ class NeedsMet(BasePermission):
             raise MethodNotAllowed
         if needs.feature:
             documents.require_feature(needs.feature)
-        require_needs(request.auth, needs)
+        require_needs(request.auth, needs)  # type: ignore[arg-type]
         return True
 
 

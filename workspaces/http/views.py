@@ -26,6 +26,7 @@ class ApiView(APIView):
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     needs: ClassVar[dict[str, Needs]] = {}
     raw: bytes
+    caller: Caller
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         with ExitStack() as self._binding:
@@ -41,8 +42,8 @@ class ApiView(APIView):
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
         if isinstance(request.auth, Caller):
-            request._request.caller = request.auth  # type: ignore[attr-defined]
-            self._binding.enter_context(access.bound(request.auth.workspace.id))
+            self.caller = request._request.caller = request.auth  # type: ignore[attr-defined]
+            self._binding.enter_context(access.bound(self.caller.workspace.id))
 
     def body(self, request: Request, shape: type[Shape]) -> Shape:
         """Read the body as `shape`, or refuse it."""

@@ -29,7 +29,7 @@ class PersonManager(BaseUserManager["Person"]):
 class Person(AbstractBaseUser, PermissionsMixin):
     """A member of staff. Nobody is above the roles: there is no superuser."""
 
-    is_superuser = None  # type: ignore[assignment]
+    is_superuser = None
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     email = models.EmailField(unique=True)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import phonenumbers
 import rfc8785
-from jsonschema import Draft202012Validator, ValidationError, validators  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator, ValidationError, validators
 
 from workspaces.errors import InvalidInput
 from workspaces.rules.json import compact, pointer

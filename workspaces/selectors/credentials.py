@@ -3,6 +3,7 @@
 import hmac
 from datetime import datetime
 from ipaddress import ip_address, ip_network
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
@@ -50,7 +51,7 @@ def keys_in_state(keys: QuerySet[ApiKey], state: str, *, now: datetime) -> Query
     return keys.filter(states.get(state, Q()))
 
 
-def tokens_of(person_id: object) -> QuerySet[PersonalToken]:
+def tokens_of(person_id: UUID) -> QuerySet[PersonalToken]:
     """List a person's tokens in the workspace, newest first."""
     return PersonalToken.objects.filter(person_id=person_id).order_by("-created_at")
 

@@ -110,7 +110,7 @@ def accept_invitation(*, token: str, name: str, password: str, origin: Origin, n
     An existing account keeps its name; its password must be the one given, or the invitation is refused.
     """
     invitation = open_invitation(token, now=now)
-    with access.bound(invitation.workspace_id):
+    with access.bound(invitation.workspace.id):
         # The row's lock stops a link that is used twice at once.
         locked = Invitation.objects.select_for_update().filter(id=invitation.id, accepted_at=None).first()
         if locked is None:

@@ -163,13 +163,18 @@ def _is_national(run: _Run, first: int, last: int) -> bool:
     run.passage.budget.spend()
     if abroad and is_international(digits[2:]):
         return True
-    return _is_cut_as_printed(run, digits, cuts_of(sizes), readings)
+    return _is_cut_as_printed(run, sizes, readings)
 
 
-def _is_cut_as_printed(run: _Run, digits: str, cuts: set[int], readings: list[tuple[Region, str]]) -> bool:
+def _is_cut_as_printed(run: _Run, sizes: list[int], readings: list[tuple[Region, str]]) -> bool:
+    """Tell whether the groups are those of a printed number; among other digits they must be just those."""
+    cuts = cuts_of(sizes)
     for region, number in readings:
         run.passage.budget.spend()
-        if region.is_cut_as_printed(number, digits=digits, cuts=cuts):
+        printed = region.printed_sizes(number)
+        if sum(sizes) < sum(printed) or not cuts <= cuts_of(printed) | {len(number)}:
+            continue
+        if len(sizes) == len(run.groups) or cuts >= cuts_of(printed):
             return True
     return False
 

@@ -38,11 +38,10 @@ class Region(msgspec.Struct, frozen=True):
             number for number in possible if len(number) in self.lengths and self.pattern.fullmatch(number)
         ]
 
-    def is_cut_as_printed(self, number: str, *, digits: str, cuts: set[int]) -> bool:
-        """Tell whether separators (counted in digits from the right) stand only where a printed number has them."""
+    def printed_sizes(self, number: str) -> list[int]:
+        """Answer how many digits each group of a number has when it is printed for its own region."""
         printed = format_number(_number(int(self.country_code), number), PhoneNumberFormat.NATIONAL)
-        sizes = [len(group) for group in _GROUP.findall(printed)]
-        return len(digits) >= sum(sizes) and cuts <= cuts_of(sizes) | {len(number)}
+        return [len(group) for group in _GROUP.findall(printed)]
 
 
 def cuts_of(sizes: list[int]) -> set[int]:
