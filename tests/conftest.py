@@ -4,12 +4,28 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.test.utils import setup_databases, teardown_databases
 
 from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.server import Server
 from workspaces import encryption
 from workspaces.types import WorkspaceRef
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: Any, django_db_modify_db_settings: None
+) -> Iterator[None]:
+    """Make the test database whichever tests run.
+
+    pytest-django makes it only where a test asks for `db`: a run of tests over HTTP would write into the real one.
+    """
+    with django_db_blocker.unblock():
+        made = setup_databases(verbosity=0, interactive=False)
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture(scope="session")
