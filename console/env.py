@@ -9,6 +9,9 @@ from typing import Any
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+# A writer that waits longer for a lock than this is answered 503; a session that hangs in a transaction is ended.
+SESSION_LIMITS = "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+
 _env = environ.Env()
 
 
@@ -26,6 +29,7 @@ def database() -> dict[str, Any]:
     settings: dict[str, Any] = dict(_env.db_url("DATABASE_URL"))
     if settings["ENGINE"] != "django.db.backends.postgresql":
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database (postgres://...).")
+    settings["OPTIONS"] = {"options": SESSION_LIMITS, **settings.get("OPTIONS", {})}
     return settings
 
 

@@ -5,15 +5,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from django.utils import timezone
 
+from agentstate.serializers import WriteState, state_write
+from agentstate.services.states import store_state
+from agentstate.types import StoredState
 from privacy.services.documents import change_document, switch_feature
 from privacy.types import ChangeWish
 from workspaces import access, documents
 from workspaces.models import Person
+from workspaces.selectors.credentials import caller_of
 from workspaces.services import credentials, people, workspaces
 from workspaces.services.credentials import KeyWish
-from workspaces.types import Actor, WorkspaceRef
+from workspaces.types import Actor, Caller, Origin, WorkspaceRef
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 SYSTEM = Actor(kind="system", id="tests", name="tests")
@@ -132,3 +137,18 @@ def write(body: Any = None, **members: Any) -> dict[str, Any]:
     """Give the body of a write: a merge of one field into a new conversation, unless told otherwise."""
     base = {"scope": scope(), "agent": "order-taker", "mode": "merge_by_key"}
     return {**base, "body": {"step": "cart"} if body is None else body, **members}
+
+
+def make_caller(workspace: WorkspaceRef, **members: Any) -> Caller:
+    """Give the caller that a new key of a source stands for."""
+    text = make_key(workspace, **members)
+    return caller_of(text, origin=Origin(), now=timezone.now())
+
+
+def make_state(workspace: WorkspaceRef, *, now: datetime | None = None, **members: Any) -> StoredState:
+    """Store a state as of a moment, by the service that stores states."""
+    caller = make_caller(workspace)
+    shape = msgspec.convert(write(**members), WriteState)
+    with access.bound(workspace.id):
+        wanted = state_write(shape, raw=b"", idempotency_key=None)
+        return store_state(caller=caller, write=wanted, now=now or timezone.now())

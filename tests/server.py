@@ -13,7 +13,7 @@ import httpx
 from django.db import connection
 
 
-def test_database_url() -> str:
+def database_url_of_tests() -> str:
     """Give the URL of the database that this test process uses."""
     settings = connection.settings_dict
     host, port = settings["HOST"], settings["PORT"] or "5432"
@@ -38,7 +38,7 @@ class Server:
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"]
         command += ["--port", str(self.port), "--workers", "2", "--blocking-threads", "4"]
         command += ["--no-access-log", "console.wsgi:application"]
-        environment = {**os.environ, "DATABASE_URL": test_database_url(), "LASTRO_BASE_URL": self.url}
+        environment = {**os.environ, "DATABASE_URL": database_url_of_tests(), "LASTRO_BASE_URL": self.url}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, env=environment | self._environment, stdout=log, stderr=log, start_new_session=True
