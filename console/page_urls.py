@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.views import audit, documents, features, home, keys, me, people, profiles, session
+from console.views import audit, documents, features, home, keys, me, people, profiles, session, types
 
 app_name = "console"
 
@@ -29,9 +29,9 @@ urlpatterns = [
     ),
     path("w/<slug:slug>/features/", features.features, name="features"),
     path("w/<slug:slug>/features/<slug:key>/change/", features.feature_change, name="feature_change"),
-    path("w/<slug:slug>/types/", documents.types, name="types"),
-    path("w/<slug:slug>/types/draft/", documents.types_draft, name="types_draft"),
-    path("w/<slug:slug>/types/<slug:name>/", documents.type_page, name="type"),
+    path("w/<slug:slug>/types/", types.types, name="types"),
+    path("w/<slug:slug>/types/draft/", types.types_draft, name="types_draft"),
+    path("w/<slug:slug>/types/<slug:name>/", types.type_page, name="type"),
     path("w/<slug:slug>/documents/<slug:kind>/", documents.document, name="document"),
     path("w/<slug:slug>/keys/", keys.keys, name="keys"),
     path("w/<slug:slug>/keys/new/", keys.key_new, name="key_new"),

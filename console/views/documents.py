@@ -1,4 +1,4 @@
-"""Object types and the other documents: versions, draft with its check, publication (PR-2, PR-3, CO-5)."""
+"""The documents that the console shows without changing them, and what all documents share (PR-2)."""
 
 import json
 from datetime import datetime
@@ -7,29 +7,25 @@ from typing import Any
 import msgspec
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
 
-from agentstate.rules.object_types import declared_type, parse_types
-from agentstate.selectors.states import states_by_agent
-from agentstate.types import ObjectType, TypeEffects
-from console.forms import DraftForm
-from console.pages import actor, here, see_other, workspace_page
+from console.pages import here, see_other, workspace_page
 from console.rows import Tab
 from privacy.rules.documents import require_kind
-from privacy.selectors.documents import preview
-from privacy.services.documents import change_document
-from privacy.types import ChangeWish, Preview
 from workspaces import access, documents
-from workspaces.errors import InvalidDocument, InvalidInput, InvalidJson, WrongVersion
 from workspaces.models import Document
-from workspaces.rules import json as strict_json
-from workspaces.rules.documents import digest
 from workspaces.selectors.documents import versions
 
 READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
 VERSIONS_SHOWN = 20
+
+
+DOCUMENT_TITLES = {
+    "masking": (_("Masking"), _("What becomes of personal data before it is stored.")),
+    "retention": (_("Retention"), _("How long history, artifacts, packages and the audit are kept.")),
+    "assembly-policy": (_("Assembly policy"), _("What a model may be shown, and in which form.")),
+}
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -48,137 +44,6 @@ class LiveVersion(msgspec.Struct, frozen=True):
     live: bool = True
 
 
-class TypeRow(msgspec.Struct, frozen=True):
-    name: str
-    version: str
-    ownership: str
-    agents: tuple[str, ...]
-    fields: int
-    personal: int
-    retention: str
-    cap_bytes: int | None
-    states: int
-    url: str
-
-
-class FieldRow(msgspec.Struct, frozen=True):
-    name: str
-    label: str
-    description: str
-    type: str
-    values: tuple[str, ...]
-    personal: str
-    sensitivity: str
-    origin: str
-    retention: str
-
-
-class TypePage(msgspec.Struct, frozen=True):
-    name: str
-    version: str
-    ownership: str
-    agents: tuple[str, ...]
-    scopes: tuple[str, ...]
-    cap_bytes: int | None
-    retention: str
-    purposes: tuple[str, ...]
-    recipients: tuple[str, ...]
-    fields: list[FieldRow]
-
-
-class Usage(msgspec.Struct, frozen=True):
-    states: int
-    agents: int
-    bytes: int | None = None
-
-
-class ShownChange(msgspec.Struct, frozen=True):
-    pointer: str
-    before: str
-    after: str
-    breaking: bool
-
-
-class Effect(msgspec.Struct, frozen=True):
-    tone: str
-    text: str
-
-
-class Check(msgspec.Struct, frozen=True):
-    """What a check of a draft found."""
-
-    problems: tuple[Any, ...]
-    changes: list[ShownChange]
-    effects: list[Effect]
-
-
-DOCUMENT_TITLES = {
-    "masking": (_("Masking"), _("What becomes of personal data before it is stored.")),
-    "retention": (_("Retention"), _("How long history, artifacts, packages and the audit are kept.")),
-    "assembly-policy": (_("Assembly policy"), _("What a model may be shown, and in which form.")),
-}
-
-
-@require_safe
-@workspace_page(*READERS)
-def types(request: Any) -> HttpResponse:
-    """List the live object types with how much each holds."""
-    head = _head("object-types")
-    parsed = parse_types(head.body)
-    states = states_by_agent()
-    context = {
-        "types": [_type_row(request, declared, parsed, states) for declared in parsed],
-        "document": _live(head),
-        "draft_url": _draft_url(request),
-        "versions": _versions(request, "object-types", head.version),
-    }
-    return render(request, "console/types.html", context)
-
-
-@require_safe
-@workspace_page(*READERS)
-def type_page(request: Any, name: str) -> HttpResponse:
-    """Show one object type of the live version, or of the version that `version` names."""
-    number = request.GET.get("version", "")
-    head = _head("object-types")
-    shown = access.one(versions("object-types"), version=int(number)) if number.isdecimal() else head
-    parsed = parse_types(shown.body)
-    declared = next((found for found in parsed if found.type == name), None)
-    if declared is None:
-        return see_other(here(request, "types"))
-    body = next(found for found in shown.body["types"] if found["type"] == name)
-    agents = [agent for agent in states_by_agent() if declared_type(parsed, agent) == declared]
-    states = states_by_agent()
-    context = {
-        "type": _type_page(declared, body),
-        "usage": Usage(states=sum(states[agent] for agent in agents), agents=len(agents)),
-        "document": msgspec.structs.replace(_live(shown), live=shown.version == head.version),
-        "versions": _versions(request, "object-types", head.version),
-        "draft_url": _draft_url(request),
-    }
-    return render(request, "console/type.html", context)
-
-
-@require_http_methods(["GET", "POST"])
-@workspace_page("propose_documents")
-def types_draft(request: Any) -> HttpResponse:
-    """Edit the whole document; Check shows what changes and breaks, Publish makes exactly what was checked live."""
-    head = _head("object-types")
-    initial = {"document": _indented(head.body), "version": head.version}
-    form = DraftForm(request.POST or None, initial=initial)
-    context: dict[str, Any] = {"form": form, "live": _live(head), "check": None, "publishable": False}
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid() and (document := _document_of(form)) is not None:
-            if request.POST.get("act") == "publish" and _is_published(request, form, document):
-                return see_other(here(request, "types"))
-            context |= _checked(request, form, document)
-            status = 200 if not form.errors else 422
-    context["moved"] = request.method == "POST" and form.data.get("version") != str(head.version)
-    return render(request, "console/types_draft.html", context, status=status)
-
-
 @require_safe
 @workspace_page(*READERS)
 def document(request: Any, kind: str) -> HttpResponse:
@@ -186,7 +51,7 @@ def document(request: Any, kind: str) -> HttpResponse:
     require_kind(kind)
     if kind not in DOCUMENT_TITLES:
         return see_other(here(request, "types" if kind == "object-types" else "features"))
-    head = _head(kind)
+    head = head_of(kind)
     number = request.GET.get("version", "")
     shown = access.one(versions(kind), version=int(number)) if number.isdecimal() else head
     title, description = DOCUMENT_TITLES[kind]
@@ -198,138 +63,38 @@ def document(request: Any, kind: str) -> HttpResponse:
             "version": shown.version,
             "live": shown.version == head.version,
             "published_at": shown.published_at,
-            "published_by": _publisher(shown),
+            "published_by": publisher_of(shown),
             "reason": shown.reason,
-            "text": _indented(shown.body),
+            "text": indented(shown.body),
         },
         "documents": [
             Tab(title=name, url=here(request, "document", other), current=other == kind)
             for other, (name, _text) in DOCUMENT_TITLES.items()
         ],
-        "versions": _versions(request, kind, head.version),
+        "versions": versions_shown(request, kind, head.version),
     }
     return render(request, "console/document.html", context)
 
 
-def _document_of(form: DraftForm) -> Any:
-    try:
-        return strict_json.parse(form.cleaned_data["document"].encode())
-    except InvalidJson as error:
-        form.add_error("document", error.detail or error.title)
-        return None
-
-
-def _is_published(request: Any, form: DraftForm, document: Any) -> bool:
-    """Publish what was checked, or say at the form why not."""
-    if "publish_documents" not in request.may:
-        form.add_error(None, _("You may propose, but not publish: ask security or an owner."))
-        return False
-    if form.cleaned_data["checked"] != digest(document):
-        form.add_error(None, _("The text changed since it was checked: check it again."))
-        return False
-    wish = ChangeWish(
-        kind="object-types",
-        document=document,
-        reason=form.cleaned_data["reason"],
-        replaces=form.cleaned_data["version"],
-        drop=form.cleaned_data["drop"],
-    )
-    try:
-        change_document(wish=wish, person_id=request.user.id, actor=actor(request), now=timezone.now())
-    except (InvalidInput, InvalidDocument) as error:
-        form.add_problems(error.errors, otherwise=error.title)
-    except WrongVersion as error:
-        form.add_error(None, error.detail)
-    return not form.errors
-
-
-def _checked(request: Any, form: DraftForm, document: Any) -> dict[str, Any]:
-    found = preview("object-types", document, drop=form.cleaned_data["drop"])
-    data: Any = {**form.data.dict(), "drop": form.data.get("drop", "")}  # type: ignore[attr-defined]
-    data["checked"] = digest(document) if not found.problems else ""
-    form.data = data
-    publishable = not found.problems and bool(found.changes) and "publish_documents" in request.may
-    return {"check": _check(found), "publishable": publishable}
-
-
-def _check(found: Preview) -> Check:
-    removed = {f"{lost.type}.{lost.field}" for lost in found.types.removed} if found.types else set()
-    changes = [
-        ShownChange(
-            pointer=change.pointer,
-            before=_short(change.before),
-            after=_short(change.after),
-            breaking=change.op == "removed" and bool(removed),
-        )
-        for change in found.changes
-    ]
-    return Check(problems=found.problems, changes=changes, effects=_effects(found.types))
-
-
-def _effects(found: TypeEffects | None) -> list[Effect]:
-    """Put the effects into sentences: what is lost first."""
-    if found is None:
-        return []
-    texts = [
-        *(
-            (
-                "bad",
-                _("%(name)s is dropped: %(states)s states lose it at the next sweep.")
-                % {"name": f"{lost.type}.{lost.field}", "states": lost.states},
-            )
-            for lost in found.removed
-        ),
-        *(
-            (
-                "warn",
-                _("The agent %(agent)s has no type any more: its %(states)s states are not served.")
-                % {"agent": lost.agent, "states": lost.states},
-            )
-            for lost in found.untyped
-        ),
-        *(
-            (
-                "warn",
-                _("%(name)s: %(states)s states hold values of the declaration before; they stay.")
-                % {"name": f"{changed.type}.{changed.field}", "states": changed.states},
-            )
-            for changed in found.changed
-        ),
-        *(
-            (
-                "warn",
-                _("%(name)s gets tighter for %(states)s states.")
-                % {"name": f"{cut.type} {cut.limit}", "states": cut.states},
-            )
-            for cut in found.shortened
-        ),
-    ]
-    return [Effect(tone=tone, text=text) for tone, text in texts]
-
-
-def _head(kind: str) -> Document:
+def head_of(kind: str) -> Document:
     return access.one(versions(kind), version=documents.live(kind)[kind].version)
 
 
-def _live(document: Document) -> LiveVersion:
-    return LiveVersion(document.version, document.published_at, _publisher(document))
+def live_version(document: Document) -> LiveVersion:
+    return LiveVersion(document.version, document.published_at, publisher_of(document))
 
 
-def _publisher(document: Document) -> str:
+def publisher_of(document: Document) -> str:
     return document.published_by.name if document.published_by else ""
 
 
-def _draft_url(request: Any) -> str:
-    return here(request, "types_draft") if "propose_documents" in request.may else ""
-
-
-def _versions(request: Any, kind: str, live: int) -> list[Version]:
+def versions_shown(request: Any, kind: str, live: int) -> list[Version]:
     name = "document" if kind in DOCUMENT_TITLES else ""
     return [
         Version(
             number=row.version,
             published_at=row.published_at,
-            published_by=_publisher(row),
+            published_by=publisher_of(row),
             reason=row.reason,
             live=row.version == live,
             url=here(request, name, kind, version=str(row.version)) if name else "",
@@ -338,60 +103,5 @@ def _versions(request: Any, kind: str, live: int) -> list[Version]:
     ]
 
 
-def _type_row(
-    request: Any, declared: ObjectType, parsed: tuple[ObjectType, ...], states: dict[str, int]
-) -> TypeRow:
-    held = sum(count for agent, count in states.items() if declared_type(parsed, agent) == declared)
-    return TypeRow(
-        name=declared.type,
-        version=declared.version,
-        ownership=declared.ownership,
-        agents=declared.agents,
-        fields=len(declared.fields),
-        personal=sum(1 for field in declared.fields.values() if field.pii),
-        retention=_days(declared.state_retention_seconds),
-        cap_bytes=declared.cap_bytes,
-        states=held,
-        url=here(request, "type", declared.type),
-    )
-
-
-def _type_page(declared: ObjectType, body: dict[str, Any]) -> TypePage:
-    kept = body.get("retention", {})
-    return TypePage(
-        name=declared.type,
-        version=declared.version,
-        ownership=declared.ownership,
-        agents=declared.agents,
-        scopes=declared.scopes,
-        cap_bytes=declared.cap_bytes,
-        retention=kept.get("state", _days(declared.state_retention_seconds)),
-        purposes=declared.purposes,
-        recipients=declared.recipients,
-        fields=[
-            FieldRow(
-                name=field.name,
-                label=field.label,
-                description=field.description,
-                type=field.type,
-                values=field.values,
-                personal=field.pii if isinstance(field.pii, str) else _("personal") if field.pii else "",
-                sensitivity=field.sensitivity,
-                origin=field.origin,
-                retention=kept.get(field.name, ""),
-            )
-            for field in declared.fields.values()
-        ],
-    )
-
-
-def _days(seconds: int) -> str:
-    return f"{seconds // 86_400}d"
-
-
-def _short(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)[:200]
-
-
-def _indented(body: Any) -> str:
+def indented(body: Any) -> str:
     return json.dumps(body, ensure_ascii=False, indent=2)
