@@ -1,10 +1,15 @@
-"""The one place that reads the environment. A bad value stops the start with a sentence that names the variable."""
+"""The one place that reads the environment. A bad value stops the start with a sentence that names the variable.
+
+No sentence carries the value: it may be a secret. A variable that is set to nothing counts as not set.
+"""
 
 import base64
-import binascii
+import logging
+from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -12,85 +17,98 @@ from django.core.exceptions import ImproperlyConfigured
 # A writer that waits longer for a lock than this is answered 503; a session that hangs in a transaction is ended.
 SESSION_LIMITS = "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
 
-_env = environ.Env()
-
-
-def required_url(name: str, example: str) -> str:
-    """Give a URL that has no default: a server without its stores is not a server."""
-    value = _env.str(name, default="")
-    if not value:
-        raise ImproperlyConfigured(f"{name} is not set (for example {example}). `make demo` brings its own.")
-    return str(value)
+_DATABASES = ("postgres", "postgresql")
+_HOT_STORES = ("redis", "rediss", "unix", "valkey", "valkeys")
+_BROKERS = ("redis", "rediss", "redis+socket", "sentinel", "amqp", "amqps")
+_YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_MAX_BADGE_LENGTH = 32
+_MIN_SECRET_LENGTH, _MIN_TOKEN_LENGTH = 32, 16
+_PLAIN_HTTP = ("demo", "test")
 
 
 def database() -> dict[str, Any]:
     """Give the content database: PostgreSQL, the only engine."""
-    required_url("DATABASE_URL", "postgres://lastro@localhost/lastro")
-    settings: dict[str, Any] = dict(_env.db_url("DATABASE_URL"))
-    if settings["ENGINE"] != "django.db.backends.postgresql":
-        raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database (postgres://...).")
+    url = _store("DATABASE_URL", "postgres://lastro@localhost/lastro", _DATABASES)
+    settings: dict[str, Any] = _parsed("DATABASE_URL", url, environ.Env.db_url_config)
+    if not settings["NAME"]:
+        raise ImproperlyConfigured("DATABASE_URL names no database (postgres://.../name).")
     settings["OPTIONS"] = {"options": SESSION_LIMITS, **settings.get("OPTIONS", {})}
     return settings
 
 
 def master_key() -> bytes:
     """Give the deployment's master key: 32 bytes, from the variable or from a file (PL-12)."""
-    text = _env.str("LASTRO_MASTER_KEY", default="") or _master_key_file()
     try:
-        key = base64.b64decode(text, validate=True)
-    except binascii.Error as error:
-        raise ImproperlyConfigured("The master key is not base64.") from error
+        key = base64.b64decode(_text("LASTRO_MASTER_KEY") or _master_key_file(), validate=True)
+    except ValueError as error:
+        raise ImproperlyConfigured("LASTRO_MASTER_KEY is not base64.") from error
     if len(key) != 32:
-        raise ImproperlyConfigured("The master key must be 32 bytes (`openssl rand -base64 32`).")
+        raise ImproperlyConfigured("LASTRO_MASTER_KEY must be 32 bytes (`openssl rand -base64 32`).")
     return key
 
 
 def _master_key_file() -> str:
-    path = _env.str("LASTRO_MASTER_KEY_FILE", default="")
+    path = _text("LASTRO_MASTER_KEY_FILE")
     if not path:
         raise ImproperlyConfigured("Set LASTRO_MASTER_KEY or LASTRO_MASTER_KEY_FILE (PL-12).")
     try:
         return Path(path).read_text(encoding="ascii").strip()
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ImproperlyConfigured("LASTRO_MASTER_KEY_FILE cannot be read.") from error
 
 
 def secret_key() -> str:
     """Give Django's secret for sessions and links."""
-    value = str(_env.str("LASTRO_SECRET_KEY", default=""))
-    if len(value) < 32:
+    value = _text("LASTRO_SECRET_KEY")
+    if len(value) < _MIN_SECRET_LENGTH:
         raise ImproperlyConfigured("LASTRO_SECRET_KEY must be set, with at least 32 characters.")
     return value
 
 
 def environment() -> str:
     """Give the name of the deployment that the console's badge shows."""
-    return str(_env.str("LASTRO_ENVIRONMENT", default="production"))
+    value = _text("LASTRO_ENVIRONMENT", "production")
+    if len(value) > _MAX_BADGE_LENGTH or not value.isprintable():
+        raise ImproperlyConfigured("LASTRO_ENVIRONMENT must have at most 32 printable characters.")
+    return value
 
 
 def base_url() -> str:
     """Give the address under which people and agents reach the server."""
-    return str(_env.str("LASTRO_BASE_URL", default="http://127.0.0.1:8000")).rstrip("/")
+    value = _text("LASTRO_BASE_URL", "http://127.0.0.1:8000").rstrip("/")
+    parts = _parsed("LASTRO_BASE_URL", value, _split)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ImproperlyConfigured("LASTRO_BASE_URL must look like https://lastro.example.com.")
+    return value
 
 
 def allowed_hosts() -> list[str]:
     """Give the host names that are answered."""
-    return list(_env.list("LASTRO_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"]))
+    hosts = _list("LASTRO_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+    if not hosts or any("/" in host or " " in host for host in hosts):
+        raise ImproperlyConfigured("LASTRO_ALLOWED_HOSTS must list host names such as lastro.example.com.")
+    return hosts
 
 
 def https() -> bool:
     """Tell whether people reach the server by HTTPS, which is so unless said otherwise."""
-    return bool(_env.bool("LASTRO_HTTPS", default=environment() not in {"demo", "test"}))
+    value = _text("LASTRO_HTTPS").lower()
+    if value and value not in _YES + _NO:
+        raise ImproperlyConfigured("LASTRO_HTTPS must be true or false.")
+    return value in _YES if value else environment() not in _PLAIN_HTTP
 
 
 def email() -> dict[str, Any]:
     """Give the mail settings; without EMAIL_URL mails go to the console's log."""
-    return dict(_env.email_url("EMAIL_URL", default="consolemail://"))
+    settings: dict[str, Any] = _parsed(
+        "EMAIL_URL", _text("EMAIL_URL", "consolemail://"), environ.Env.email_url_config
+    )
+    return settings
 
 
 def trusted_proxies() -> tuple[str, ...]:
     """Give the networks whose forwarded address counts; none by default (WM-19)."""
-    networks = tuple(str(network) for network in _env.list("TRUSTED_PROXIES", default=[]))
+    networks = tuple(_list("TRUSTED_PROXIES"))
     for network in networks:
         try:
             ip_network(network)
@@ -101,19 +119,68 @@ def trusted_proxies() -> tuple[str, ...]:
 
 def hot_store_url() -> str:
     """Give the hot store (Valkey or Redis protocol)."""
-    return required_url("HOT_STORE_URL", "redis://localhost:6379/0")
+    return _store("HOT_STORE_URL", "redis://localhost:6379/0", _HOT_STORES)
 
 
 def broker_url() -> str:
     """Give the broker of the Celery workers."""
-    return required_url("BROKER_URL", "redis://localhost:6379/1")
+    return _store("BROKER_URL", "redis://localhost:6379/1", _BROKERS)
 
 
 def metrics_token() -> str:
     """Give the bearer token of /metrics; without one the route does not exist."""
-    return str(_env.str("LASTRO_METRICS_TOKEN", default=""))
+    value = _text("LASTRO_METRICS_TOKEN")
+    if value and (len(value) < _MIN_TOKEN_LENGTH or not value.isascii() or not value.isprintable()):
+        raise ImproperlyConfigured("LASTRO_METRICS_TOKEN must have at least 16 printable ASCII characters.")
+    return value
+
+
+def metrics_are_shared() -> bool:
+    """Tell whether the web processes count in one folder, so that one of them answers for all."""
+    return bool(_text("PROMETHEUS_MULTIPROC_DIR"))
 
 
 def log_level() -> str:
     """Give the level of the server's own log lines."""
-    return str(_env.str("LASTRO_LOG_LEVEL", default="INFO")).upper()
+    value = _text("LASTRO_LOG_LEVEL", "INFO").upper()
+    if value not in logging.getLevelNamesMapping():
+        raise ImproperlyConfigured("LASTRO_LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")
+    return value
+
+
+def _text(name: str, default: str = "") -> str:
+    # Not Env.str: it takes a value that begins with `$` for the name of another variable.
+    return str(environ.Env.ENVIRON.get(name, "")).strip() or default
+
+
+def _list(name: str, default: str = "") -> list[str]:
+    return [part.strip() for part in _text(name, default).split(",") if part.strip()]
+
+
+def _required(name: str, example: str) -> str:
+    value = _text(name)
+    if not value:
+        raise ImproperlyConfigured(f"{name} is not set (for example {example}). `make demo` brings its own.")
+    return value
+
+
+def _store(name: str, example: str, schemes: tuple[str, ...]) -> str:
+    value = _required(name, example)
+    scheme, separator, place = value.partition("://")
+    _parsed(name, value, _split)
+    if scheme not in schemes or not separator or not place:
+        raise ImproperlyConfigured(f"{name} must look like {example}, with one of: {', '.join(schemes)}.")
+    return value
+
+
+def _split(value: str) -> Any:
+    parts = urlsplit(value)
+    _ = parts.port  # raises for a port that is none
+    return parts
+
+
+def _parsed(name: str, value: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(value)
+    except (ValueError, ImproperlyConfigured) as error:
+        raise ImproperlyConfigured(f"{name} is not a URL that can be used.") from error

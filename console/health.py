@@ -1,7 +1,5 @@
 """Whether the process lives, whether it is ready, and what it has counted (PL-11)."""
 
-import os
-
 import valkey
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -41,7 +39,7 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
     if not token or not constant_time_compare(sent, token):
         raise Http404
-    text = metrics.exposition(many_processes="PROMETHEUS_MULTIPROC_DIR" in os.environ)
+    text = metrics.exposition(many_processes=settings.LASTRO_METRICS_ARE_SHARED)
     return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -64,8 +62,9 @@ def _migrations() -> bool:
 
 def _hot_store() -> bool:
     try:
-        client = valkey.Valkey.from_url(settings.HOT_STORE_URL, socket_timeout=1, socket_connect_timeout=1)
-        return bool(client.ping())
+        url, wait = settings.HOT_STORE_URL, 1
+        with valkey.Valkey.from_url(url, socket_timeout=wait, socket_connect_timeout=wait) as client:
+            return bool(client.ping())
     except valkey.ValkeyError:
         return False
 

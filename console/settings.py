@@ -16,6 +16,7 @@ LASTRO_ENVIRONMENT = env.environment()
 LASTRO_BASE_URL = env.base_url()
 LASTRO_MASTER_KEY = env.master_key()
 LASTRO_METRICS_TOKEN = env.metrics_token()
+LASTRO_METRICS_ARE_SHARED = env.metrics_are_shared()
 TRUSTED_PROXIES = env.trusted_proxies()
 HOT_STORE_URL = env.hot_store_url()
 
