@@ -1,6 +1,9 @@
 """Reading a body: bytes within the route's limit, strict JSON, then the documented shape (WM-25)."""
 
+import re
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 import jsonschema
@@ -13,6 +16,7 @@ from workspaces.rules import json
 from workspaces.types import FieldProblem
 
 Shape = TypeVar("Shape")
+MAX_PROBLEMS = 100
 
 
 class StrictJsonParser(BaseParser):
@@ -44,9 +48,31 @@ def parse(raw: bytes, shape: type[Shape], *, content_type: str) -> Shape:
     value = json.parse(raw)
     try:
         return msgspec.convert(value, shape)
+    except msgspec.ValidationError:
+        return _convert_whole_floats(value, shape)
+
+
+def _convert_whole_floats(value: Any, shape: type[Shape]) -> Shape:
+    """Read what the schema accepts and a strict conversion does not: `3.0` is an integer of JSON.
+
+    Only then, since the lax conversion would also read texts as numbers.
+    """
+    problems = _problems(value, shape)
+    if problems:
+        raise InvalidInput(errors=problems)
+    try:
+        return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
-        problems = _problems(value, shape) or (FieldProblem("", "invalid", "Not of the documented form."),)
-        raise InvalidInput(errors=problems) from error
+        raise InvalidInput(errors=(_unread(str(error)),)) from None
+
+
+def _unread(message: str) -> FieldProblem:
+    """Point at the place of a conversion's message, which names members of the form and nothing of the value."""
+    place = re.search(r" - at `\$([^`]*)`$", message)
+    steps = re.findall(r"\.(\w+)|\[(\d+)\]", place[1]) if place else []
+    return FieldProblem(
+        json.pointer(*(name or index for name, index in steps)), "wrong_form", "Not of the documented form."
+    )
 
 
 def _is_chunked(request: HttpRequest) -> bool:
@@ -61,26 +87,35 @@ def _validator(shape: type) -> Any:
 
 
 def _problems(value: Any, shape: type) -> tuple[FieldProblem, ...]:
-    return tuple(problem for error in _validator(shape).iter_errors(value) for problem in _described(error))
+    """Find what is wrong with a value; a hostile one is wrong in as many places as it has members."""
+    found = (problem for error in _validator(shape).iter_errors(value) for problem in _described(error))
+    return tuple(dict.fromkeys(islice(found, MAX_PROBLEMS)))
 
 
-def _described(error: Any) -> list[FieldProblem]:
+def _described(error: Any) -> Iterator[FieldProblem]:
     """Say what a schema error means, without the value that caused it."""
-    pointer = pointer_of(error.absolute_path)
-    if error.validator in {"anyOf", "oneOf"}:
-        return [FieldProblem(pointer, "wrong_type", "Not one of the forms that the schema allows.")]
-    if error.validator == "required":
-        missing = next(name for name in error.validator_value if name not in error.instance)
-        return [FieldProblem(f"{pointer}/{missing}", "required", "This member is required.")]
-    if error.validator == "additionalProperties":
-        return [FieldProblem(pointer, "unknown_member", "A member is not part of the form.")]
-    code, sentence = _SENTENCES.get(error.validator, ("invalid", "Not of the documented form."))
-    return [FieldProblem(pointer, code, sentence.format(limit=error.validator_value))]
+    path = tuple(error.absolute_path)
+    if error.validator == "anyOf":
+        yield from _of_branches(error)
+    elif error.validator == "required":
+        for name in error.validator_value:
+            if name not in error.instance:
+                yield FieldProblem(json.pointer(*path, name), "required", "This member is required.")
+    elif error.validator == "additionalProperties":
+        yield FieldProblem(json.pointer(*path), "unknown_member", "A member is not part of the form.")
+    else:
+        code, sentence = _SENTENCES.get(error.validator, ("invalid", "Not of the documented form."))
+        yield FieldProblem(json.pointer(*path), code, sentence.format(limit=error.validator_value))
 
 
-def pointer_of(path: Any) -> str:
-    """Write a path as an RFC 6901 pointer."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+def _of_branches(error: Any) -> Iterator[FieldProblem]:
+    """Describe the one form that a value was meant to have: the others are of another type altogether."""
+    meant = [inner for inner in error.context if inner.validator != "type" or inner.relative_path]
+    if not meant:
+        pointer = json.pointer(*error.absolute_path)
+        yield FieldProblem(pointer, "wrong_type", "Not one of the forms that the schema allows.")
+    for inner in meant:
+        yield from _described(inner)
 
 
 _SENTENCES = {
