@@ -62,8 +62,6 @@ LUCIDE = Package(
 PACKAGES = (HTMX, INTER, LUCIDE)
 
 ICONS = (
-    "arrow-right",
-    "ban",
     "braces",
     "check",
     "chevron-down",
@@ -71,7 +69,6 @@ ICONS = (
     "circle-user-round",
     "clock",
     "copy",
-    "file-text",
     "gauge",
     "inbox",
     "info",

@@ -81,6 +81,13 @@ def test_template_uses_icons_of_the_sprite(path: Path) -> None:
     assert icons_in(path.read_text()) <= {*vendor.ICONS, "lastro"}
 
 
+def test_sprite_has_no_icon_that_no_page_uses() -> None:
+    """CO-1: only the icons in use are vendored."""
+    sources = [*TEMPLATES, ROOT / "console/navigation.py", ROOT / "console/templatetags/console.py"]
+    asked_for = "\n".join(source.read_text() for source in sources)
+    assert [name for name in vendor.ICONS if f'"{name}"' not in asked_for] == []
+
+
 @every_template
 def test_template_includes_what_is_there(path: Path) -> None:
     """CO-1: each include and extends names a template of the folder."""
