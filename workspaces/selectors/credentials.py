@@ -113,5 +113,14 @@ def _require_live(credential: Credential | None, parts: KeyText, now: datetime) 
 
 
 def _require_network(networks: list[str], address: str) -> None:
-    if networks and not any(ip_address(address) in ip_network(network) for network in networks):
+    if networks and not _is_inside(address, networks):
         raise Forbidden("The key may not be used from this network.")
+
+
+def _is_inside(address: str, networks: list[str]) -> bool:
+    """Tell whether an address lies in one of the networks; what is no address (a socket's peer) lies in none."""
+    try:
+        caller = ip_address(address)
+    except ValueError:
+        return False
+    return any(caller in ip_network(network) for network in networks)
