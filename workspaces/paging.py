@@ -3,11 +3,12 @@
 import base64
 import binascii
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import Q, QuerySet
+from django.db.models import DateTimeField, Q, QuerySet
+from msgspec import Meta
 
 from workspaces.errors import InvalidInput
 from workspaces.types import FieldProblem
@@ -15,11 +16,21 @@ from workspaces.types import FieldProblem
 PAGE_SIZE = 50
 
 
-class Cursor(msgspec.Struct, frozen=True, array_like=True):
-    """A row at the edge of a page: what the list is sorted by, and its id."""
+class Moment(msgspec.Struct, frozen=True, array_like=True):
+    """A row at the edge of a page of a list that is sorted by time."""
 
-    at: datetime | int
+    at: Annotated[datetime, Meta(tz=True)]
     id: UUID
+
+
+class Number(msgspec.Struct, frozen=True, array_like=True):
+    """A row at the edge of a page of a list that is sorted by number."""
+
+    at: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    id: UUID
+
+
+Edge = Moment | Number
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -43,12 +54,13 @@ def page(
     `by` is a time or a number that the rows are sorted by, ties by id.
     Raises InvalidInput for a cursor that no list gave.
     """
+    kind = Moment if isinstance(rows.model._meta.get_field(by), DateTimeField) else Number  # noqa: SLF001  (public in Django)
     if newer:
-        found = list(rows.filter(_beyond(by, "gt", _decode(newer))).order_by(by, "id")[: size + 1])
+        found = list(rows.filter(_beyond(by, "gt", _decode(newer, kind))).order_by(by, "id")[: size + 1])
         kept = found[:size][::-1]
         return _page(kept, by, has_newer=len(found) > size, has_older=True)
     if older:
-        rows = rows.filter(_beyond(by, "lt", _decode(older)))
+        rows = rows.filter(_beyond(by, "lt", _decode(older, kind)))
     found = list(rows.order_by(f"-{by}", "-id")[: size + 1])
     return _page(found[:size], by, has_newer=bool(older), has_older=len(found) > size)
 
@@ -63,18 +75,17 @@ def _page(rows: list[Any], by: str, *, has_newer: bool, has_older: bool) -> Page
     )
 
 
-def _beyond(by: str, direction: str, edge: Cursor) -> Q:
+def _beyond(by: str, direction: str, edge: Edge) -> Q:
     return Q(**{f"{by}__{direction}": edge.at}) | Q(**{by: edge.at, f"id__{direction}": edge.id})
 
 
 def _encode(row: Any, by: str) -> str:
-    cursor = Cursor(at=getattr(row, by), id=row.id)
-    return base64.urlsafe_b64encode(msgspec.msgpack.encode(cursor)).decode()
+    return base64.urlsafe_b64encode(msgspec.msgpack.encode((getattr(row, by), row.id))).decode()
 
 
-def _decode(text: str) -> Cursor:
+def _decode(text: str, kind: type[Edge]) -> Edge:
     try:
-        return msgspec.msgpack.decode(base64.urlsafe_b64decode(text.encode()), type=Cursor)
+        return msgspec.msgpack.decode(base64.urlsafe_b64decode(text.encode()), type=kind)
     except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
         problem = FieldProblem("/cursor", "wrong_form", "The cursor is not one that this list gave.")
         raise InvalidInput(errors=(problem,)) from error
