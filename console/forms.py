@@ -157,12 +157,14 @@ class KeyForm(ProblemForm):
         required=False,
         help_text=_("For clients that send no Idempotency-Key. Not for two workers that share the key."),
     )
+    reason = ReasonField()
 
 
 class RotateForm(ProblemForm):
     overlap = forms.IntegerField(
         label=_("Hours in which both secrets work"), min_value=0, max_value=24 * 30, initial=24
     )
+    reason = ReasonField()
 
 
 class RevokeForm(ProblemForm):
@@ -181,6 +183,7 @@ class InviteForm(ProblemForm):
     roles = forms.MultipleChoiceField(
         label=_("Roles"), choices=list(ROLE_TITLES.items()), widget=forms.CheckboxSelectMultiple
     )
+    reason = ReasonField()
 
 
 class RolesForm(ProblemForm):

@@ -94,13 +94,12 @@ class PagesOnly:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Give the caller's address; a forwarded one counts only from a trusted proxy (WM-19)."""
-    peer = str(request.META.get("REMOTE_ADDR", ""))
+    """Give the caller's address, or nothing where there is none; a forwarded one counts only from a proxy (WM-19)."""
+    peer = _canonical(str(request.META.get("REMOTE_ADDR", "")))
     if not _is_trusted(peer):
         return peer
-    hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
-    untrusted = [hop for hop in reversed(hops) if not _is_trusted(hop)]
-    return untrusted[0] if untrusted and _is_address(untrusted[0]) else peer
+    hops = [_canonical(hop.strip()) for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+    return next((hop for hop in reversed(hops) if not _is_trusted(hop)), "") or peer
 
 
 def _is_page(request: HttpRequest) -> bool:
@@ -118,14 +117,13 @@ def _request_id(request: HttpRequest) -> str:
 
 
 def _is_trusted(address: str) -> bool:
-    return _is_address(address) and any(
-        ip_address(address) in ip_network(net) for net in settings.TRUSTED_PROXIES
-    )
+    return bool(address) and any(ip_address(address) in ip_network(net) for net in settings.TRUSTED_PROXIES)
 
 
-def _is_address(text: str) -> bool:
+def _canonical(text: str) -> str:
+    """Write an address in its one form: a server on IPv6 sees IPv4 callers as ::ffff:a.b.c.d."""
     try:
-        ip_address(text)
+        found = ip_address(text.partition("%")[0])
     except ValueError:
-        return False
-    return True
+        return ""
+    return str(getattr(found, "ipv4_mapped", None) or found)

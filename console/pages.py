@@ -6,13 +6,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
 from workspaces import access
-from workspaces.errors import NotFound
+from workspaces.errors import NotFound, Problem
 from workspaces.models import Person
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import holders_of, permissions_of
@@ -57,6 +58,8 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
                     return view(request, *args, **kwargs)
             except NotFound as error:
                 raise Http404 from error
+            except Problem as problem:
+                return render(request, "console/problem.html", {"problem": problem}, status=problem.status)
 
         page.any_of = any_of  # type: ignore[attr-defined]
         return page
@@ -85,8 +88,9 @@ def dialog(
     return render(request, template, shown, status=status)
 
 
-def done(request: HttpRequest, url: str) -> HttpResponse:
-    """Lead on after a change: a redirect for a page, a header for a dialog."""
+def done(request: HttpRequest, url: str, *, said: str) -> HttpResponse:
+    """Say what was done and lead on: a redirect for a page, a header for a dialog."""
+    messages.success(request, said)
     if is_dialog(request):
         return HttpResponse(status=204, headers={"HX-Redirect": url})
     return see_other(url)

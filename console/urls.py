@@ -1,12 +1,15 @@
 """Every route of the server."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
+from django.views.defaults import page_not_found, server_error
 from django.views.generic import RedirectView
 
 from console import docs, health
 from workspaces.errors import NotFound, Problem
-from workspaces.http.exceptions import plain_problem
+from workspaces.http.exceptions import plain_problem, problem_of
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="console:home"), name="root"),
@@ -25,15 +28,15 @@ def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer an unknown address: as a problem under /v1, as a page elsewhere."""
     if request.path_info.startswith("/v1/"):
         return plain_problem(request, NotFound())
-    from django.views.defaults import page_not_found
-
     return page_not_found(request, exception)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """Answer what nobody expected, without content: as a problem under /v1, as a page elsewhere."""
+    """Answer what no view caught, without content: 503 where a store is away, as a problem under /v1, else as a page."""
+    error = sys.exc_info()[1]
+    problem = problem_of(error) if isinstance(error, Exception) else Problem()
     if request.path_info.startswith("/v1/"):
-        return plain_problem(request, Problem())
-    from django.views.defaults import server_error
-
-    return server_error(request)
+        return plain_problem(request, problem)
+    page = server_error(request)
+    page.status_code = problem.status
+    return page

@@ -16,6 +16,7 @@ from workspaces import access
 from workspaces.models import AuditEntry
 from workspaces.paging import page
 from workspaces.selectors.audit import AuditFilter, entries, known_acts, neighbours
+from workspaces.selectors.people import members
 
 COUNTED_UP_TO = 1000
 
@@ -68,7 +69,7 @@ def _filter(request: Any) -> AuditFilter:
     until = _day(request.GET.get("to"))
     return AuditFilter(
         act=request.GET.get("action", "")[:60],
-        actor=request.GET.get("actor", "")[:320],
+        actor=request.GET.get("actor", "")[:64],
         object_kind=kind[:40],
         object_id=object_id[:128],
         since=_day(request.GET.get("from")),
@@ -80,9 +81,10 @@ def _filters(request: Any) -> list[Filter]:
     acts = known_acts()
     groups = sorted({act.split(".")[0] + ".*" for act in acts})
     choices = [(act, act) for act in (*groups, *acts)]
+    people = [(str(member.id), member.name) for member in members()]
     get = request.GET.get
     return [
-        Filter(name="actor", label=_("Actor"), kind="text", value=get("actor", ""), hint=_("e-mail address")),
+        Filter(name="actor", label=_("Actor"), kind="select", value=get("actor", ""), choices=people),
         Filter(name="action", label=_("Action"), kind="select", value=get("action", ""), choices=choices),
         Filter(
             name="object", label=_("Object"), kind="text", value=get("object", ""), hint="feature:agent_state"

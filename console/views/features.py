@@ -7,6 +7,7 @@ import msgspec
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.changes import changes_of
@@ -60,7 +61,8 @@ def feature_change(request: Any, key: str) -> HttpResponse:
                 actor=actor(request),
                 now=timezone.now(),
             )
-            return done(request, back)
+            said = _("%(name)s is on.") if turn_on else _("%(name)s is off.")
+            return done(request, back, said=said % {"name": title.name})
         except WrongVersion:
             moved, form = True, _again(form, live.version)
     effect = feature_effects()[key] if key == "agent_state" else None

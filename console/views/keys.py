@@ -68,7 +68,9 @@ def key_new(request: Any) -> HttpResponse:
             expires_at=now + timedelta(days=values["expires"]),
         )
         try:
-            made = credentials.make_api_key(wish=wish, maker=request.user, actor=actor(request), now=now)
+            made = credentials.make_api_key(
+                wish=wish, maker=request.user, reason=values["reason"], actor=actor(request), now=now
+            )
             return _shown_once(request, made)
         except InvalidInput as error:
             form.add_problems(error.errors, otherwise=error.title)
@@ -85,7 +87,12 @@ def key_rotate(request: Any, key_id: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         overlap, now = timedelta(hours=form.cleaned_data["overlap"]), timezone.now()
         made = credentials.rotate_api_key(
-            key_id=key.id, overlap=overlap, maker=request.user, actor=actor(request), now=now
+            key_id=key.id,
+            overlap=overlap,
+            maker=request.user,
+            reason=form.cleaned_data["reason"],
+            actor=actor(request),
+            now=now,
         )
         return _shown_once(request, made, rotated_until=now + overlap)
     context = {"key": _row(request, key, timezone.now(), may_manage=True), "form": form}
@@ -104,7 +111,7 @@ def key_revoke(request: Any, key_id: UUID) -> HttpResponse:
             credentials.revoke_api_key(
                 key_id=key.id, reason=form.cleaned_data["reason"], actor=actor(request), now=timezone.now()
             )
-            return done(request, back)
+            return done(request, back, said=_("The key %(name)s is revoked.") % {"name": key.name})
         form.add_error("name", _("This is not the name of the key."))
     context = {"key": _row(request, key, timezone.now(), may_manage=True), "form": form}
     status = 422 if request.method == "POST" else 200

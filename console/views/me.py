@@ -76,7 +76,7 @@ def token_revoke(request: Any, token_id: UUID) -> HttpResponse:
         credentials.revoke_token(
             token_id=token.id, person=request.user, actor=actor(request), now=timezone.now()
         )
-        return done(request, back)
+        return done(request, back, said=_("The token %(name)s is revoked.") % {"name": token.name})
     context = {"token": _row(token, request.workspace, timezone.now()), "form": ConfirmForm()}
     return dialog(request, "console/token_revoke.html", context, back=back)
 

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -62,7 +61,7 @@ def people(request: Any) -> HttpResponse:
         ],
         "invite_url": here(request, "invite") if "manage_people" in request.may else "",
         "role_table": [RoleRow(ROLE_TITLES[role], _titles(held)) for role, held in ROLES.items()],
-        **changes_of(request, AuditFilter(act="role.*"), action="role.*"),
+        **changes_of(request, AuditFilter(object_kind="person"), object="person"),
     }
     return render(request, "console/people.html", context)
 
@@ -78,11 +77,11 @@ def invite(request: Any) -> HttpResponse:
             email=form.cleaned_data["email"],
             roles=form.cleaned_data["roles"],
             inviter=request.user,
+            reason=form.cleaned_data["reason"],
             actor=actor(request),
             now=timezone.now(),
         )
-        messages.success(request, _("The invitation is on its way."))
-        return done(request, back)
+        return done(request, back, said=_("The invitation is on its way."))
     context = {"form": form, "days": services.INVITATION_LIFE.days}
     status = 422 if request.method == "POST" else 200
     return dialog(request, "console/invite.html", context, back=back, status=status)
@@ -103,7 +102,7 @@ def person_roles(request: Any, person_id: UUID) -> HttpResponse:
     back = here(request, "people")
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["step"] == "confirm" and _changed(request, member, form):
-            return done(request, back)
+            return done(request, back, said=_("The roles of %(name)s are changed.") % {"name": member.name})
         if not form.errors:
             return dialog(
                 request,

@@ -114,7 +114,8 @@ def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
     found = access.one(selectors.profiles(), id=profile_id)
     feature = described(request, title_of("agent_state"))
     head = _head(request, found, "profile_working_memory")
-    context: dict[str, Any] = {"feature": feature, "change_url": here(request, "features")}
+    change_url = here(request, "features") if feature.change_url else ""
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
     if not feature.enabled:
         return render(request, "console/profile_working_memory.html", {**head, **context})
     chosen = {name: request.GET.get(name, "") for name in ("agent", "scope", "type")}

@@ -192,13 +192,13 @@ def _checked(request: Any, form: DraftForm, document: Any) -> dict[str, Any]:
 
 
 def _check(found: Preview) -> Check:
-    removed = {f"{lost.type}.{lost.field}" for lost in found.types.removed} if found.types else set()
+    lost = tuple(f"/fields/{gone.field}" for gone in found.types.removed) if found.types else ()
     changes = [
         ShownChange(
             pointer=change.pointer,
             before=_short(change.before),
             after=_short(change.after),
-            breaking=change.op == "removed" and bool(removed),
+            breaking=change.op == "removed" and change.pointer.endswith(lost),
         )
         for change in found.changes
     ]
@@ -213,7 +213,7 @@ def _effects(found: TypeEffects | None) -> list[Effect]:
         *(
             (
                 "bad",
-                _("%(name)s is dropped: %(states)s states lose it at the next sweep.")
+                _("%(name)s is dropped. States that lose it at the next sweep: %(states)s.")
                 % {"name": f"{lost.type}.{lost.field}", "states": lost.states},
             )
             for lost in found.removed
@@ -221,7 +221,7 @@ def _effects(found: TypeEffects | None) -> list[Effect]:
         *(
             (
                 "warn",
-                _("The agent %(agent)s has no type any more: its %(states)s states are not served.")
+                _("The agent %(agent)s has no type any more. Its states that are not served: %(states)s.")
                 % {"agent": lost.agent, "states": lost.states},
             )
             for lost in found.untyped
@@ -229,7 +229,7 @@ def _effects(found: TypeEffects | None) -> list[Effect]:
         *(
             (
                 "warn",
-                _("%(name)s: %(states)s states hold values of the declaration before; they stay.")
+                _("%(name)s is declared otherwise. States whose values stay as they are: %(states)s.")
                 % {"name": f"{changed.type}.{changed.field}", "states": changed.states},
             )
             for changed in found.changed
@@ -237,7 +237,7 @@ def _effects(found: TypeEffects | None) -> list[Effect]:
         *(
             (
                 "warn",
-                _("%(name)s gets tighter for %(states)s states.")
+                _("%(name)s gets tighter. States that it touches: %(states)s.")
                 % {"name": f"{cut.type} {cut.limit}", "states": cut.states},
             )
             for cut in found.shortened

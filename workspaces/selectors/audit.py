@@ -29,7 +29,7 @@ def entries(filters: AuditFilter = EVERYTHING) -> QuerySet[AuditEntry]:
         act = filters.act
         rows = rows.filter(act__startswith=act[:-1]) if act.endswith("*") else rows.filter(act=act)
     exact = {
-        "actor_name": filters.actor,
+        "actor_id": filters.actor,
         "object_kind": filters.object_kind,
         "object_id": filters.object_id,
         "at__gte": filters.since,

@@ -80,14 +80,15 @@ def _person_caller(parts: KeyText, origin: Origin, now: datetime) -> Caller:
     assert token is not None  # noqa: S101  (_require_live refused None)
     workspace: WorkspaceRef = token.workspace.ref
     held = permissions_of(token.person, workspace) if token.person.is_active else frozenset()
-    if not held:
+    allowed = held & frozenset(token.permissions)
+    if not allowed:
         raise Unauthenticated
     return Caller(
         workspace=workspace,
         actor=_actor("token", token, token.person.email, origin),
         credential_id=token.id,
         person_id=token.person_id,
-        permissions=held & frozenset(token.permissions),
+        permissions=allowed,
         last_used_on=token.last_used_on,
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from django.db import transaction
 
 from workspaces import access, audit
-from workspaces.errors import InvalidInput
+from workspaces.errors import InvalidInput, NotFound
 from workspaces.models import ApiKey, Person, PersonalToken, Source
 from workspaces.models.credentials import Credential
 from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text
@@ -46,7 +46,9 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @transaction.atomic
-def make_api_key(*, wish: KeyWish, maker: Person | None, actor: Actor, now: datetime) -> Made:
+def make_api_key(
+    *, wish: KeyWish, maker: Person | None, reason: str = "", actor: Actor, now: datetime
+) -> Made:
     """Make a key of a source, which is made too when it is new. Raises InvalidInput for unknown scopes or networks."""
     _require_key_wish(wish)
     source, _ = Source.objects.get_or_create(name=wish.source, defaults={"created_at": now})
@@ -68,6 +70,7 @@ def make_api_key(*, wish: KeyWish, maker: Person | None, actor: Actor, now: date
         actor=actor,
         now=now,
         on=AuditObject("key", str(key.id)),
+        reason=reason,
         facts={
             "source": str(source.id),
             "scopes": key.scopes,
@@ -80,10 +83,18 @@ def make_api_key(*, wish: KeyWish, maker: Person | None, actor: Actor, now: date
 
 @transaction.atomic
 def rotate_api_key(
-    *, key_id: UUID, overlap: timedelta, maker: Person | None, actor: Actor, now: datetime
+    *,
+    key_id: UUID,
+    overlap: timedelta,
+    maker: Person | None,
+    reason: str = "",
+    actor: Actor,
+    now: datetime,
 ) -> Made:
-    """Make a key with the rights of an old one, which stops after the overlap."""
+    """Make a key with the rights of a live one, which stops after the overlap. Raises NotFound for a dead one."""
     old = access.one(ApiKey.objects.select_for_update(), id=key_id)
+    if not old.is_live(now):
+        raise NotFound("Only a key that still works is rotated.")
     life = old.expires_at - old.created_at if old.expires_at else None
     key = ApiKey(
         source_id=old.source_id,
@@ -106,6 +117,7 @@ def rotate_api_key(
         actor=actor,
         now=now,
         on=AuditObject("key", str(old.id)),
+        reason=reason,
         facts={"new_key": str(key.id), "overlap_seconds": int(overlap.total_seconds())},
     )
     return Made(key.id, text)

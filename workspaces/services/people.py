@@ -40,6 +40,7 @@ def invite(
     email: str,
     roles: Iterable[str],
     inviter: Person | None,
+    reason: str = "",
     actor: Actor,
     now: datetime,
 ) -> str:
@@ -59,6 +60,7 @@ def invite(
         actor=actor,
         now=now,
         on=AuditObject("invitation", str(invitation.id)),
+        reason=reason,
         facts={"roles": chosen},
     )
     transaction.on_commit(lambda: _mail_invitation(email, workspace, token))

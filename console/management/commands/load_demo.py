@@ -1,4 +1,4 @@
-"""`manage.py load_demo --json FILE`: a workspace to look at, with people of each role, keys and an object type (PL-13)."""
+"""`manage.py load_demo --json FILE`: a workspace with people of each role, keys and an object type (PL-13)."""
 
 import json
 import os
