@@ -32,7 +32,7 @@ def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """Answer what no view caught, without content: 503 where a store is away, as a problem under /v1, else as a page."""
+    """Answer what no view caught, without content: 503 where a store is away; a problem under /v1, else a page."""
     error = sys.exc_info()[1]
     problem = problem_of(error) if isinstance(error, Exception) else Problem()
     if request.path_info.startswith("/v1/"):
