@@ -49,8 +49,11 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True):
 def make_api_key(
     *, wish: KeyWish, maker: Person | None, reason: str = "", actor: Actor, now: datetime
 ) -> Made:
-    """Make a key of a source, which is made too when it is new. Raises InvalidInput for unknown scopes or networks."""
-    _require_key_wish(wish)
+    """Make a key of a source, which is made too when it is new.
+
+    Raises InvalidInput for unknown scopes, wrong networks and an end that is past.
+    """
+    _require_key_wish(wish, now)
     source, _ = Source.objects.get_or_create(name=wish.source, defaults={"created_at": now})
     key = ApiKey(
         source=source,
@@ -191,13 +194,15 @@ def _revoke(credential: Credential, kind: str, reason: str, actor: Actor, now: d
     audit.record(f"{kind}.revoke", actor=actor, now=now, on=on, reason=reason)
 
 
-def _require_key_wish(wish: KeyWish) -> None:
+def _require_key_wish(wish: KeyWish, now: datetime) -> None:
     problems = []
     if not wish.scopes or not set(wish.scopes) <= set(KEY_SCOPES):
         known = ", ".join(KEY_SCOPES)
         problems.append(FieldProblem("/scopes", "not_a_choice", f"Give at least one scope of: {known}."))
     if not all(_is_network(network) for network in wish.networks):
         problems.append(FieldProblem("/networks", "wrong_form", "Networks look like 10.0.0.0/8."))
+    if wish.expires_at is not None and wish.expires_at <= now:
+        problems.append(FieldProblem("/expires_at", "too_small", "A key ends in the future."))
     if problems:
         raise InvalidInput(errors=tuple(problems))
 
