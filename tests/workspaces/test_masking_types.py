@@ -30,7 +30,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize("pii", [True, "name", "phone", "card"])
 @pytest.mark.parametrize("form", sorted(SAMPLES))
-def test_what_is_masked_is_still_of_its_type(form: str, pii: bool | str) -> None:
+def test_what_is_masked_is_still_of_its_type(form: str, *, pii: bool | str) -> None:
     """WM-11, WM-14, PR-6: a masked value is accepted when it is written back, and then changes no more."""
     rule = {"field": FieldRule(type=form, pii=pii)}
     once = mask_fields({"field": SAMPLES[form]}, declared=rule, policy=POLICY)

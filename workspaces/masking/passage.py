@@ -25,15 +25,16 @@ class BudgetSpent(Exception):
 class Budget:
     """Count the candidates of one text; the count depends on the text alone, never on time (PR-7b)."""
 
-    __slots__ = ("spent",)
+    __slots__ = ("limit", "spent")
 
-    def __init__(self) -> None:
+    def __init__(self, *, limit: int = MAX_CANDIDATES) -> None:
+        self.limit = limit
         self.spent = 0
 
     def spend(self) -> None:
         """Take one candidate from the budget."""
         self.spent += 1
-        if self.spent > MAX_CANDIDATES:
+        if self.spent > self.limit:
             raise BudgetSpent
 
 

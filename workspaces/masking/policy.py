@@ -50,13 +50,12 @@ def known_kind(kind: str) -> str:
 def strategy_of(policy: MaskingPolicy, kind: str) -> str:
     """Answer what becomes of a kind: redact unless the document names something it may be (PR-5, PR-7)."""
     wanted = policy.kinds.get(kind, "redact")
-    if wanted == "drop":
-        return wanted
-    if wanted == "partial" and kind in _WITH_PARTIAL_FORM:
-        return wanted
-    if wanted == "hash" and kind not in HELD_BACK:
-        return wanted
-    return "redact"
+    held_back = kind in HELD_BACK or kind in policy.held_back_everywhere
+    if wanted == "partial":
+        allowed = kind == "card" or (kind in _WITH_PARTIAL_FORM and not held_back)
+    else:
+        allowed = wanted == "drop" or (wanted == "hash" and not held_back)
+    return wanted if allowed else "redact"
 
 
 def kinds_everywhere(policy: MaskingPolicy) -> frozenset[str]:

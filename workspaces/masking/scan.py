@@ -59,14 +59,14 @@ def look(text: str, *, search: Search, policy: MaskingPolicy) -> Look:
 
 
 def _spans(passage: Passage, search: Search) -> list[Span]:
-    """Ask each detector in turn; it does not see what an earlier one has claimed."""
+    """Ask each detector in turn; it does not read what an earlier one has claimed, but may reach across it."""
     claimed: list[Span] = []
     for detector in search.detectors:
-        found = _disjoint([span for span in detector.find(passage) if span.kind in search.kinds])
+        found = [span for span in detector.find(passage) if span.kind in search.kinds]
         if found:
-            claimed += found
-            passage = passage.without(found)
-    return sorted(claimed, key=_start)
+            claimed = _disjoint(claimed + found)
+            passage = passage.without(claimed)
+    return claimed
 
 
 def _disjoint(found: list[Span]) -> list[Span]:
