@@ -10,6 +10,7 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.module_loading import import_string
@@ -21,6 +22,7 @@ log = logging.getLogger("lastro.http")
 
 Handler = Callable[[HttpRequest], HttpResponse]
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NOT_PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -60,7 +62,7 @@ class RequestLog:
 
 
 class PagePolicy:
-    """Keeps people's pages out of every cache (CO-2) and shows times in the person's zone (CO-11)."""
+    """Shows times in the person's zone (CO-11)."""
 
     def __init__(self, get_response: Handler) -> None:
         self._get_response = get_response
@@ -68,24 +70,31 @@ class PagePolicy:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         zone = getattr(request.user, "time_zone", "UTC")
         with timezone.override(ZoneInfo(zone)):
-            response = self._get_response(request)
-        response.setdefault("Cache-Control", "no-store")
-        return response
+            return self._get_response(request)
 
 
 class PagesOnly:
-    """Puts sessions, CSRF and the rest around people's pages, and nothing around /v1 (PL-10)."""
+    """Puts sessions, CSRF and the rest around people's pages, and nothing around /v1 (PL-10).
+
+    Pages stay out of every cache (CO-2).
+    """
 
     def __init__(self, get_response: Handler) -> None:
         self._plain = self._pages = get_response
         self._before_views: list[Callable[..., HttpResponse | None]] = []
         for path in reversed(settings.PAGE_MIDDLEWARE):
-            self._pages = import_string(path)(self._pages)
-            if hasattr(self._pages, "process_view"):
-                self._before_views.insert(0, self._pages.process_view)
+            layer = import_string(path)(self._pages)
+            if hasattr(layer, "process_view"):
+                self._before_views.insert(0, layer.process_view)
+            # As Django does between its own: a refusal of one still passes through those around it.
+            self._pages = convert_exception_to_response(layer)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._pages(request) if _is_page(request) else self._plain(request)
+        if not _is_page(request):
+            return self._plain(request)
+        response = self._pages(request)
+        response.setdefault("Cache-Control", "no-store")
+        return response
 
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
         """Ask the inner ones, since Django asks only the outermost: CSRF is checked in this hook (PL-19)."""
@@ -103,7 +112,8 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _is_page(request: HttpRequest) -> bool:
-    return request.path_info.startswith("/console/") or request.path_info in {"/", "/v1/docs"}
+    path = request.path_info
+    return path == "/v1/docs" or not (path.startswith("/v1/") or path in _NOT_PAGES)
 
 
 def _method(request: HttpRequest) -> str:

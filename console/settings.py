@@ -49,13 +49,13 @@ MIDDLEWARE = [
 # Sessions, CSRF and the rest are for people's pages: /v1 never meets them (PL-10).
 PAGE_MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "console.middleware.PagePolicy",
 ]
 

@@ -1,0 +1,51 @@
+"""What the tests of the pages share: the house, and people who are signed in."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests import factories
+from tests.console.house import House, build_house
+from workspaces.models import Person
+from workspaces.types import WorkspaceRef
+
+SignedIn = Callable[[Person], Client]
+
+
+@pytest.fixture(scope="session")
+def house(django_db_setup: None, django_db_blocker: Any, _deployment_key: None) -> House:
+    """A workspace with everybody and everything in it; it is committed and stays."""
+    with django_db_blocker.unblock():
+        return build_house()
+
+
+@pytest.fixture
+def signed_in(db: None) -> SignedIn:
+    """Make a client of a person who is signed in."""
+
+    def client_of(person: Person) -> Client:
+        client = Client(raise_request_exception=False)
+        client.force_login(person)
+        return client
+
+    return client_of
+
+
+@pytest.fixture
+def security(aurora: WorkspaceRef) -> Person:
+    """Somebody in Aurora who switches features, and makes keys and object types."""
+    return factories.make_person(aurora, "security", name="Ana")
+
+
+@pytest.fixture
+def support(aurora: WorkspaceRef) -> Person:
+    """Somebody in Aurora who looks customers up."""
+    return factories.make_person(aurora, "support", name="Sofia")
+
+
+@pytest.fixture
+def owner(aurora: WorkspaceRef) -> Person:
+    """Somebody who owns Aurora."""
+    return factories.make_person(aurora, "owner", name="Olivia")

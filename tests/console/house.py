@@ -1,0 +1,149 @@
+"""A workspace with everybody and everything in it once, and an address for each page of the console."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.contrib.auth.tokens import default_token_generator
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from console import page_urls
+from tests import factories
+from tests.api import InProcess
+from workspaces import access
+from workspaces.models import ApiKey, AuditEntry, Person, PersonalToken, Profile
+from workspaces.rules.rights import ROLES
+from workspaces.services import people
+from workspaces.types import WorkspaceRef
+
+# Nobody's words: where one of them turns up, content has left its place (WM-24, CO-12).
+CANARY = "zq7xcanary"
+PHONE = "+5511987650123"
+EMAIL = f"{CANARY}@corp.example"
+SCOPE_ID = f"scope-{CANARY}"
+SECRETS = (CANARY, CANARY.upper(), "987650123", "98765-0123")
+
+WITHOUT_ROLE = "no role"
+STRANGER = "not a member"
+NOBODY = "signed out"
+MEMBERS = (*ROLES, WITHOUT_ROLE)
+EVERYBODY = (*MEMBERS, STRANGER, NOBODY)
+
+
+class House(msgspec.Struct, frozen=True):
+    """Who is there and what the pages show; it stays for the whole run."""
+
+    workspace: WorkspaceRef
+    people: Mapping[str, Person]
+    tokens: Mapping[str, UUID]
+    invitation: str
+    profile: UUID
+    key: UUID
+    key_text: str
+    entry: UUID
+
+    def address(self, route: str, who: str = "security") -> str:
+        """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
+        pattern = next(found for found in page_urls.urlpatterns if found.name == route)
+        values = self._values(route, who)
+        return reverse(f"console:{route}", kwargs={name: values[name] for name in pattern.pattern.converters})
+
+    def _values(self, route: str, who: str) -> dict[str, Any]:
+        # Read again: the token for a new password holds only until the next sign-in.
+        person = Person.objects.get(id=self.people.get(who, self.people["security"]).id)
+        reset = route == "password_reset_confirm"
+        return {
+            "slug": self.workspace.slug,
+            "profile_id": self.profile,
+            "key_id": self.key,
+            "entry_id": self.entry,
+            "person_id": self.people["support"].id,
+            "token_id": self.tokens.get(who, self.tokens["security"]),
+            "name": "order",
+            "key": "agent_state",
+            "kind": "masking",
+            "uidb64": urlsafe_base64_encode(force_bytes(person.pk)),
+            "token": default_token_generator.make_token(person) if reset else self.invitation,
+        }
+
+
+def page_names() -> Iterator[str]:
+    """Name every page, from the server's own list."""
+    for pattern in page_urls.urlpatterns:
+        assert pattern.name
+        yield pattern.name
+
+
+def build_house() -> House:
+    """Make the workspace; every kind of content in it carries the canary."""
+    workspace = factories.make_ready_workspace("House")
+    staff = {role: factories.make_person(workspace, role, name=role.title()) for role in ROLES}
+    staff[WITHOUT_ROLE] = factories.make_person(workspace, "support", name="Nils")
+    for member, person in staff.items():
+        factories.make_token(workspace, person, *ROLES.get(member, ("find_profiles",)))
+    _take_roles(workspace, staff[WITHOUT_ROLE], by=staff["owner"])
+    elsewhere = factories.make_ready_workspace("Elsewhere")
+    staff[STRANGER] = factories.make_person(elsewhere, *ROLES, name="Stella")
+    key_text = factories.make_key(workspace, "agent_state", name="of the house")
+    _write_canaries(InProcess(key_text))
+    with access.bound(workspace.id):
+        return House(
+            workspace=workspace,
+            people=staff,
+            tokens=_tokens(staff),
+            invitation=_invited(workspace, staff["owner"]),
+            profile=Profile.objects.order_by("created_at")[0].id,
+            key=ApiKey.objects.get(name="of the house").id,
+            key_text=key_text,
+            entry=AuditEntry.objects.get(act="feature.enable").id,
+        )
+
+
+def _take_roles(workspace: WorkspaceRef, person: Person, *, by: Person) -> None:
+    with access.bound(workspace.id):
+        people.change_roles(
+            person=person,
+            roles=[],
+            changer=by,
+            reason="For a test",
+            actor=factories.SYSTEM,
+            now=timezone.now(),
+        )
+
+
+def _tokens(staff: Mapping[str, Person]) -> dict[str, UUID]:
+    names = {person.id: name for name, person in staff.items()}
+    return {names[token.person_id]: token.id for token in PersonalToken.objects.all()}
+
+
+def _invited(workspace: WorkspaceRef, owner: Person) -> str:
+    return people.invite(
+        workspace=workspace,
+        email="invited@example.com",
+        roles=["support"],
+        inviter=owner,
+        actor=factories.SYSTEM,
+        now=timezone.now(),
+    )
+
+
+def _write_canaries(agent: InProcess) -> None:
+    """Store the canary as a value of every kind, as a scope id and in handles."""
+    body = {
+        "step": "cart",
+        "cart": [{"item": CANARY, "qty": 1}],
+        "delivery": {"street": CANARY},
+        "note": f"{CANARY} {PHONE}",
+        "phone": PHONE,
+        "remark": CANARY,
+        "anything": [CANARY, {"deep": CANARY}],
+    }
+    subjects = ({"type": "phone_e164", "value": PHONE}, {"type": "email", "value": EMAIL})
+    for number, subject in enumerate(subjects):
+        scope = factories.scope(f"{SCOPE_ID}-{number}")
+        stored = agent.write(factories.write(body, scope=scope, subject=subject))
+        assert stored.status == 200, stored.body
