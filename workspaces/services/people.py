@@ -20,6 +20,7 @@ from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
 INVITATION_LIFE = timedelta(days=7)
 FAILURES_BEFORE_LOCK = 10
 LOCKED_FOR = timedelta(minutes=15)
+_MEMBER_ALREADY = "This person is a member already: change their roles instead."
 
 
 def actor_of(person: Person, origin: Origin) -> Actor:
@@ -46,6 +47,8 @@ def invite(
 ) -> str:
     """Invite somebody by e-mail; give the link's token, which is stored hashed and works once within 7 days."""
     chosen = _known_roles(roles)
+    if Membership.objects.filter(person__email=email.lower()).exists():
+        raise RoleNotAllowed(_MEMBER_ALREADY)
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         email=email.lower(),
@@ -105,31 +108,38 @@ def invitation_of(token: str, *, now: datetime) -> InvitationView:
     )
 
 
-@transaction.atomic
 def accept_invitation(*, token: str, name: str, password: str, origin: Origin, now: datetime) -> Person:
     """Make the invited person a member, with a new account or the one that has their address already.
 
-    An existing account keeps its name; its password must be the one given, or the invitation is refused.
+    An existing account keeps its name; its password must be the one given, or the invitation is refused and the try
+    counts as a failed sign-in. Raises InvitationInvalid, and RoleNotAllowed for who is a member already.
     """
     invitation = open_invitation(token, now=now)
-    with access.bound(invitation.workspace.id):
+    account = Person.objects.filter(email=invitation.email).first()
+    if account is not None:
+        _require_password(account, password, origin=origin, now=now)
+    with access.bound(invitation.workspace.id), transaction.atomic():
         # The row's lock stops a link that is used twice at once.
         locked = Invitation.objects.select_for_update().filter(id=invitation.id, accepted_at=None).first()
         if locked is None:
             raise InvitationInvalid
-        invitation = locked
-        person = _account(invitation.email, name=name, password=password, now=now)
-        join(person=person, roles=invitation.roles, actor=actor_of(person, origin), now=now)
-        invitation.accepted_at = now
-        invitation.save(update_fields=["accepted_at"])
+        person = account or Person.objects.create_user(
+            email=locked.email, name=name, password=password, joined_at=now
+        )
+        join(person=person, roles=locked.roles, actor=actor_of(person, origin), now=now)
+        locked.accepted_at = now
+        locked.save(update_fields=["accepted_at"])
     return person
 
 
 @transaction.atomic
 def join(*, person: Person, roles: Iterable[str], actor: Actor, now: datetime) -> None:
-    """Make a person a member of the bound workspace with these roles."""
+    """Make a person a member of the bound workspace with these roles. Raises RoleNotAllowed for a member."""
     chosen = _known_roles(roles)
-    Membership.objects.get_or_create(person=person, defaults={"joined_at": now})
+    _, is_new = Membership.objects.get_or_create(person=person, defaults={"joined_at": now})
+    if not is_new:
+        # Else an invitation of one's own address would be a way to change one's own roles (PL-2).
+        raise RoleNotAllowed(_MEMBER_ALREADY)
     _set_roles(person, chosen)
     audit.record(
         "person.join",
@@ -147,7 +157,7 @@ def change_roles(
     """Give a member of the bound workspace exactly these roles. Nobody changes their own (PL-2)."""
     if person.id == changer.id:
         raise RoleNotAllowed("Nobody changes their own roles: ask another owner.")
-    access.one(Membership, person=person)
+    access.one(Membership.objects.select_for_update(), person=person)
     before, after = list(roles_of(person)), _known_roles(roles)
     _set_roles(person, after)
     audit.record(
@@ -199,13 +209,12 @@ def note_sign_out(*, person: Person, origin: Origin, now: datetime) -> None:
     )
 
 
-def _account(email: str, *, name: str, password: str, now: datetime) -> Person:
-    person = Person.objects.filter(email=email).first()
-    if person is None:
-        return Person.objects.create_user(email=email, name=name, password=password, joined_at=now)
-    if not person.check_password(password):
-        raise InvitationInvalid("The address has an account already: use its password.")
-    return person
+def _require_password(person: Person, password: str, *, origin: Origin, now: datetime) -> None:
+    """Refuse a wrong password as a failed sign-in, so that a link is no way to guess one (PL-4)."""
+    if person.is_active and not person.is_locked(now) and person.check_password(password):
+        return
+    note_failed_sign_in(email=person.email, origin=origin, now=now)
+    raise InvitationInvalid("The address has an account already: use its password.")
 
 
 def _set_roles(person: Person, roles: list[str]) -> None:
