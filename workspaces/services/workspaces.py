@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from guardian.models import GroupObjectPermission
 
@@ -19,8 +20,11 @@ from workspaces.types import Actor, AuditObject, WorkspaceRef
 def create_workspace(*, slug: str, name: str, actor: Actor, now: datetime) -> WorkspaceRef:
     """Make a workspace in which every feature is off (PR-1).
 
-    Raises django.core.exceptions.ValidationError for a slug that is taken or not of the form.
+    Raises django.core.exceptions.ValidationError for a slug that is taken or not of the form, and for a name that
+    is not one line, which could not be the subject of a mail.
     """
+    if name.splitlines() != [name]:
+        raise ValidationError({"name": "A name is one line."})
     workspace_id = uuid4()
     key_id, hash_key_id = encryption.make_workspace_keys(workspace_id, now=now)
     workspace = Workspace(

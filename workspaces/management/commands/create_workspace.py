@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from workspaces import access
+from workspaces.rules.rights import ROLES
 from workspaces.services import people, workspaces
 from workspaces.types import Actor
 
@@ -23,7 +24,11 @@ class Command(BaseCommand):
         parser.add_argument("--name", required=True, help="the name that people see")
         parser.add_argument("--owner", required=True, metavar="EMAIL", help="who is invited as owner")
         parser.add_argument(
-            "--roles", nargs="+", default=["owner"], help="roles of the first person (default: owner)"
+            "--roles",
+            nargs="+",
+            default=["owner"],
+            choices=sorted(ROLES),
+            help="roles of the first person (default: owner)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
