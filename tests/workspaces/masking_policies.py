@@ -27,7 +27,9 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def policy(*, regions: tuple[str, ...] = ("BR", "US", "FR"), **kinds: str) -> MaskingPolicy:
+def policy(
+    kinds: dict[str, str] | None = None, *, regions: tuple[str, ...] = ("BR", "US", "FR")
+) -> MaskingPolicy:
     """Build a policy like the shared document, with some kinds treated otherwise."""
-    document = DOCUMENT | {"regions": list(regions), "kinds": DOCUMENT["kinds"] | kinds}
+    document = DOCUMENT | {"regions": list(regions), "kinds": DOCUMENT["kinds"] | (kinds or {})}
     return policy_from(document, hash_key=KEY)

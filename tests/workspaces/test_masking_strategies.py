@@ -42,7 +42,7 @@ WHOLE = [
 @pytest.mark.parametrize(("why", "kind", "strategy", "value", "left"), WHOLE)
 def test_whole_value(why: str, kind: str, strategy: str, value: object, left: object) -> None:
     """PR-5, WM-14: with a kind the whole value is of that kind and gets its strategy."""
-    assert masked(value, kind, policy(**{kind: strategy})) == left
+    assert masked(value, kind, policy({kind: strategy})) == left
 
 
 SAME_HASH = [
@@ -58,7 +58,7 @@ SAME_HASH = [
 @pytest.mark.parametrize(("kind", "one", "other"), SAME_HASH)
 def test_equal_values_have_equal_hashes(kind: str, one: str, other: str) -> None:
     """PR-5: a hash is keyed, 22 characters, and equal for every spelling of one value, else different."""
-    chosen = policy(**{kind: "hash"})
+    chosen = policy({kind: "hash"})
     marker = masked(one, kind, chosen)
     assert isinstance(marker, str)
     assert marker.startswith(f"[hash:{kind}:")
@@ -71,9 +71,9 @@ def test_equal_values_have_equal_hashes(kind: str, one: str, other: str) -> None
 def test_a_kind_that_is_held_back_keeps_nothing() -> None:
     """PR-7: what is held back everywhere is redacted or dropped, a card partial too, whatever a document says."""
     for kind in HELD_BACK:
-        assert strategy_of(policy(**{kind: "hash"}), kind) == "redact"
-        assert strategy_of(policy(**{kind: "drop"}), kind) == "drop"
-        assert strategy_of(policy(**{kind: "partial"}), kind) == ("partial" if kind == "card" else "redact")
+        assert strategy_of(policy({kind: "hash"}), kind) == "redact"
+        assert strategy_of(policy({kind: "drop"}), kind) == "drop"
+        assert strategy_of(policy({kind: "partial"}), kind) == ("partial" if kind == "card" else "redact")
     wider = policy_from(DOCUMENT | {"held_back_everywhere": ["email"]}, hash_key=KEY)
     assert strategy_of(wider, "email") == "redact"
     assert mask_fields({"note": f"ask {MAIL}"}, declared={}, policy=wider).counts == {"email": 1}
@@ -104,7 +104,7 @@ def test_declared_without_a_kind(why: str, value: str, left: str) -> None:
 
 def test_declared_without_a_kind_and_text_dropped() -> None:
     """PR-5: with text dropped only what detectors took is left, or nothing at all."""
-    chosen = policy(text="drop")
+    chosen = policy({"text": "drop"})
     assert masked(f"ask {MAIL} or +55 11 98765-4321.", pii=True, chosen=chosen) == "a***@example.com ***21"
     assert masked("Ana", pii=True, chosen=chosen) == "absent"
     assert masked({"a": "Ana", "b": 7, "c": None}, pii=True, chosen=chosen) == {"c": None}
@@ -117,7 +117,7 @@ def test_a_text_of_our_own_keeps_the_rest() -> None:
     assert counts == {"email": 1}
 
 
-HASH = str(masked("Ana", "name", policy(name="hash")))
+HASH = str(masked("Ana", "name", policy({"name": "hash"})))
 EXACT = ["[redacted:name]", "[redacted:card]", HASH, "***21", "a***@example.com"]
 INEXACT = [
     ("free content as a hash", "[hash:name:AnaSouzaLivesInLisbonX]"),
@@ -155,6 +155,6 @@ def test_an_imitation_is_masked(why: str, imitation: str) -> None:
 
 def test_a_partial_form_counts_only_where_the_policy_writes_it() -> None:
     """PR-6: under a policy that redacts, a partial form is content like any other."""
-    assert masked("a***@example.com", pii="email", chosen=policy(email="redact")) == "[redacted:email]"
-    assert masked("***21", pii=True, chosen=policy(phone="redact")) == "[redacted:text]"
+    assert masked("a***@example.com", pii="email", chosen=policy({"email": "redact"})) == "[redacted:email]"
+    assert masked("***21", pii=True, chosen=policy({"phone": "redact"})) == "[redacted:text]"
     assert masked("***21", pii="email", chosen=policy()) == "[redacted:email]"

@@ -71,6 +71,8 @@ def find_cards(passage: Passage) -> Iterator[Span]:
         return
     for found in _RUN.finditer(passage.text):
         groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
+        if sum([end - start for start, end in groups]) < _DIGITS.start:
+            continue
         worded = _WORD.search(passage.lower, max(0, found.start() - _REACH), found.start()) is not None
         yield from _cards_of(_Run(passage, groups, worded))
 

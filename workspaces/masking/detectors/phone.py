@@ -15,10 +15,11 @@ from workspaces.masking.detectors.phone_regions import (
 )
 from workspaces.masking.passage import Passage, Span
 
+_LONGEST_DIALLED = MOST_DIGITS + 3
 _MOST_GROUPS = 8
 _REACH = 40
 
-_RUN = re.compile(r"[0-9](?:[0-9]|[\s.\-/()]{1,3}(?=[0-9])){6,}+")
+_RUN = re.compile(r"[0-9](?:[0-9]|[ \t.\-/()]{1,3}(?=[0-9])){6,}+")
 _GROUP = re.compile(r"[0-9]+")
 _PLUS_BEFORE = re.compile(r"(?:\(\s?\+|\+\s?\(|\+)\s?\Z")
 _GLUED_BEFORE = re.compile(r"(?:[0-9A-Za-z_#]|[$€£]\s?|[0-9][.\-/:,])\Z")
@@ -102,7 +103,7 @@ def _possible_ends(groups: Groups, first: int) -> list[int]:
     ends, digits = [], 0
     for last in range(first, min(len(groups), first + _MOST_GROUPS)):
         digits += groups[last][1] - groups[last][0]
-        if digits > MOST_DIGITS + 3:
+        if digits > _LONGEST_DIALLED:
             break
         if digits >= FEWEST_DIGITS:
             ends.append(last)
@@ -151,6 +152,9 @@ def _is_national(run: _Run, first: int, last: int) -> bool:
     if not run.worded and 1 in sizes[1:]:
         return False
     digits = run.digits(first, last)
+    if not digits.startswith("00") and not any(len(digits) in region.dialled for region in run.regions):
+        return False
+    run.passage.budget.spend()
     readings = [
         (region, number) for region in run.regions for number in region.readings(digits, worded=run.worded)
     ]
@@ -160,7 +164,6 @@ def _is_national(run: _Run, first: int, last: int) -> bool:
         return False
     if local or (readings and run.worded):
         return True
-    run.passage.budget.spend()
     if abroad and is_international(digits[2:]):
         return True
     return _is_cut_as_printed(run, sizes, readings)
@@ -192,7 +195,7 @@ def _is_other_number(run: _Run, first: int, last: int) -> bool:
     if not gaps:
         before = run.passage.lower[max(0, start - _REACH) : start]
         return _OTHER_NUMBER_BEFORE.search(before) is not None
-    if sizes in _OTHER_LAYOUTS or any("/" in gap or "\n" in gap for gap in gaps):
+    if sizes in _OTHER_LAYOUTS or any("/" in gap for gap in gaps):
         return True
     if set(gaps) == {"."} and ((len(sizes) == 4 and max(sizes) <= 3) or set(sizes[1:]) == {3}):
         return True

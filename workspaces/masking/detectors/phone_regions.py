@@ -10,7 +10,6 @@ from phonenumbers import (
     PhoneNumber,
     PhoneNumberFormat,
     format_number,
-    is_valid_number,
 )
 
 FEWEST_DIGITS = 7
@@ -25,6 +24,8 @@ class Region(msgspec.Struct, frozen=True):
     prefix: str
     lengths: frozenset[int]
     local_lengths: frozenset[int]
+    dialled: frozenset[int]
+    """How many digits there may be, whatever is dialled before the number or left out of it."""
     pattern: re.Pattern[str]
 
     def readings(self, digits: str, *, worded: bool) -> list[str]:
@@ -58,10 +59,18 @@ def is_international(digits: str) -> bool:
     if not FEWEST_DIGITS <= len(digits) <= MOST_DIGITS:
         return False
     for length in (1, 2, 3):
-        country_code = int(digits[:length])
-        if country_code in COUNTRY_CODE_TO_REGION_CODE:
-            return is_valid_number(_number(country_code, digits[length:]))
+        if int(digits[:length]) in COUNTRY_CODE_TO_REGION_CODE:
+            national = digits[length:]
+            return any(region.pattern.fullmatch(national) for region in _regions_at(digits[:length]))
     return False
+
+
+@lru_cache(maxsize=len(COUNTRY_CODE_TO_REGION_CODE))
+def _regions_at(country_code: str) -> tuple[Region, ...]:
+    code = int(country_code)
+    names = COUNTRY_CODE_TO_REGION_CODE[code]
+    known = (PhoneMetadata.metadata_for_region_or_calling_code(code, name) for name in names)
+    return tuple(_region(facts) for facts in known if facts is not None)
 
 
 @lru_cache(maxsize=1000)
@@ -79,12 +88,17 @@ def _region(facts: PhoneMetadata) -> Region:
     used = [
         description for description in descriptions if description and description.national_number_pattern
     ]
+    lengths = frozenset(length for description in used for length in description.possible_length)
     local = {length for description in used for length in description.possible_length_local_only or ()}
+    local_lengths = frozenset(length for length in local if length >= FEWEST_DIGITS)
+    country_code, prefix = str(facts.country_code), facts.national_prefix or ""
+    before = (0, len(prefix), len(country_code))
     return Region(
-        country_code=str(facts.country_code),
-        prefix=facts.national_prefix or "",
-        lengths=frozenset(length for description in used for length in description.possible_length),
-        local_lengths=frozenset(length for length in local if length >= FEWEST_DIGITS),
+        country_code=country_code,
+        prefix=prefix,
+        lengths=lengths,
+        local_lengths=local_lengths,
+        dialled=local_lengths | {length + more for length in lengths for more in before},
         pattern=re.compile("|".join(f"(?:{description.national_number_pattern})" for description in used)),
     )
 
