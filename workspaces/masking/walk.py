@@ -55,7 +55,7 @@ def mask_fields(
 
 def _fitting(masked: Any, value: Any, rule: FieldRule) -> Any:
     """Give null where a marker would not be of the declared type, so that a state can be written back (PR-6, WM-14)."""
-    return masked if masked == value or rule.type in _HOLDS_MARKERS else None
+    return masked if rule.type in _HOLDS_MARKERS or masked == value else None
 
 
 def mask_text(text: str, *, policy: MaskingPolicy) -> tuple[str, dict[str, int]]:
