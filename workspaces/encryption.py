@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
-from workspaces.errors import Problem
+from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.models import WrappedKey
 from workspaces.types import Key, WorkspaceRef
 
@@ -26,22 +26,6 @@ KEPT_UNWRAPPED_SECONDS = 60.0
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
 _unwrapped: dict[UUID, tuple[Key, float]] = {}
-
-
-class KeyDestroyed(Problem):
-    """What the key sealed cannot be read any more, by anybody."""
-
-    code = "key_destroyed"
-    status = 410
-    title = "What was stored here has been erased"
-
-
-class Tampered(Problem):
-    """A ciphertext does not belong where it stands."""
-
-    code = "stored_data_damaged"
-    status = 500
-    title = "What is stored here does not verify"
 
 
 class KeyWrapper(Protocol):
@@ -80,7 +64,7 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
     """Decrypt what `seal` gave for the same context, or raise `Tampered`."""
     try:
         return AESGCM(key.secret).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], context)
-    except InvalidTag as error:
+    except (InvalidTag, ValueError) as error:
         raise Tampered from error
 
 

@@ -129,3 +129,19 @@ class InvitationInvalid(Problem):
     code = "invitation_invalid"
     status = 404
     title = "The invitation is unknown, used or expired"
+
+
+class KeyDestroyed(Problem):
+    """What the key sealed cannot be read any more, by anybody."""
+
+    code = "key_destroyed"
+    status = 410
+    title = "What was stored here has been erased"
+
+
+class Tampered(Problem):
+    """A ciphertext does not belong where it stands."""
+
+    code = "stored_data_damaged"
+    status = 500
+    title = "What is stored here does not verify"

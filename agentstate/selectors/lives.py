@@ -8,7 +8,7 @@ from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.rules import bodies, resends
 from agentstate.types import HeldField, Life
-from workspaces.encryption import KeyDestroyed
+from workspaces.errors import KeyDestroyed
 from workspaces.types import WorkspaceRef
 
 

@@ -13,7 +13,7 @@ from agentstate.models import State
 from agentstate.rules import bodies
 from agentstate.selectors.lives import open_life, valid_until
 from agentstate.types import StateMetadata, StateRead
-from workspaces.encryption import KeyDestroyed
+from workspaces.errors import KeyDestroyed
 from workspaces.scopes import Scope
 from workspaces.types import WorkspaceRef
 
@@ -98,7 +98,8 @@ def memory_of(profile_id: UUID) -> MemoryTotals:
 
 def metadata_of(workspace: WorkspaceRef, rows: list[State], *, now: datetime) -> list[StateMetadata]:
     """Describe states without content and without scope ids; leave out what has expired (WM-23)."""
-    described = ((row, valid_until(row, documents.declared_for(workspace, row.agent))) for row in rows)
+    declared = documents.declared_by_agent(workspace, {row.agent for row in rows})
+    described = ((row, valid_until(row, declared[row.agent])) for row in rows)
     return [_metadata(row, until) for row, until in described if now < until]
 
 

@@ -13,7 +13,7 @@ from agentstate.rules import bodies
 from agentstate.selectors.lives import due_at, held_fields, valid_until
 from agentstate.services.states import entomb
 from workspaces.documents import live
-from workspaces.encryption import KeyDestroyed
+from workspaces.errors import KeyDestroyed
 from workspaces.rules import json
 from workspaces.types import WorkspaceRef
 
