@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from workspaces.http.serializers import PRINTABLE
+
 Kind = Literal["features", "object-types", "masking", "retention", "assembly-policy"]
 
 
@@ -20,7 +22,13 @@ class ProposeChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Meta(description="The whole document, as `GET /v1/config/{kind}/schema` describes it."),
     ]
     reason: Annotated[
-        str, Meta(min_length=1, max_length=500, description="Why; the audit and the document keep it.")
+        str,
+        Meta(
+            min_length=1,
+            max_length=500,
+            pattern=PRINTABLE,
+            description="Why; the audit and the document keep it.",
+        ),
     ]
     replaces: Annotated[
         Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
@@ -29,7 +37,7 @@ class ProposeChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         ),
     ] = None
     drop: Annotated[
-        tuple[Annotated[str, Meta(max_length=128)], ...],
+        tuple[Annotated[str, Meta(max_length=128, pattern=PRINTABLE)], ...],
         Meta(
             max_length=200,
             description="Fields, as `type.field`, that states still hold and the version no longer declares.",

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -85,7 +85,9 @@ def _encode(row: Any, by: str) -> str:
 
 def _decode(text: str, kind: type[Edge]) -> Edge:
     try:
-        return msgspec.msgpack.decode(base64.urlsafe_b64decode(text.encode()), type=kind)
-    except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
+        edge = msgspec.msgpack.decode(base64.urlsafe_b64decode(text.encode()), type=kind)
+        # A time whose zone puts it before the year 1 or after 9999 is none of the database's.
+        return Moment(at=edge.at.astimezone(UTC), id=edge.id) if isinstance(edge, Moment) else edge
+    except (msgspec.MsgspecError, binascii.Error, ValueError, OverflowError) as error:
         problem = FieldProblem("/cursor", "wrong_form", "The cursor is not one that this list gave.")
         raise InvalidInput(errors=(problem,)) from error

@@ -9,6 +9,10 @@ from workspaces.errors import InvalidInput
 from workspaces.rules import handles
 from workspaces.types import FieldProblem
 
+# For texts that are kept in clear: line breaks and tabs, but no other control character, since no text of the
+# database holds a NUL.
+PRINTABLE = r"^(?![\s\S]*[\x00-\x08\x0b\x0c\x0e-\x1f\x7f])"
+
 HandleType = Literal[
     "phone_e164",
     "wa_id",

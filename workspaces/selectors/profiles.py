@@ -1,5 +1,7 @@
 """Finding a person by a handle or a pseudonym, without ever storing the handle (PL-6, CO-3)."""
 
+import re
+
 from django.db.models import QuerySet
 
 from workspaces import encryption
@@ -8,6 +10,9 @@ from workspaces.models import Handle, Profile
 from workspaces.rules import handles
 from workspaces.rules.handles import Handle as HandleValue
 from workspaces.types import WorkspaceRef
+
+# An e-mail address may start like a pseudonym.
+_PSEUDONYM = re.compile("p_[0-9a-z]{20}")
 
 
 def handle_hash(workspace: WorkspaceRef, handle: HandleValue) -> bytes:
@@ -30,7 +35,7 @@ def find_profile(
 ) -> Profile | None:
     """Find the profile that a pseudonym or an identifier names, in whatever spelling it was typed."""
     text = query.strip()
-    if text.startswith("p_"):
+    if _PSEUDONYM.fullmatch(text.lower()):
         return profiles().filter(pseudonym=text.lower()).first()
     hashes = [handle_hash(workspace, handle) for handle in _readings(text, type, namespace)]
     found = Handle.objects.filter(hash__in=hashes).values_list("profile_id", flat=True).first()
