@@ -1,6 +1,6 @@
 """What the live documents say about an agent: its object type and how its values are masked (WM-2, PR-5)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -29,14 +29,23 @@ class Declared(msgspec.Struct, frozen=True):
 
 def declared_for(workspace: WorkspaceRef, agent: str) -> Declared:
     """Give the object type that an agent writes under, and the workspace's masking."""
+    return declared_by_agent(workspace, [agent])[agent]
+
+
+def declared_by_agent(workspace: WorkspaceRef, agents: Iterable[str]) -> dict[str, Declared]:
+    """Give what holds for each of these agents, from one reading of the documents."""
     live = documents.live("object-types", "masking", "retention")
     types = types_of(live["object-types"])
-    return Declared(
-        type=object_types.declared_type(types, agent),
-        document=live["object-types"].version,
-        policy=policy_from(live["masking"].body, hash_key=encryption.subkey(workspace, "masking")),
-        tombstone_seconds=duration_seconds(live["retention"].body["tombstones"]),
-    )
+    policy = policy_from(live["masking"].body, hash_key=encryption.subkey(workspace, "masking"))
+    return {
+        agent: Declared(
+            type=object_types.declared_type(types, agent),
+            document=live["object-types"].version,
+            policy=policy,
+            tombstone_seconds=duration_seconds(live["retention"].body["tombstones"]),
+        )
+        for agent in agents
+    }
 
 
 def types_of(document: LiveDocument) -> tuple[ObjectType, ...]:
