@@ -90,7 +90,12 @@ def result_status(result: str) -> str:
 
 def object_words(entry: AuditEntry) -> str:
     """Name what an act was done to, short enough for a column."""
-    if not entry.object_id:
-        return entry.object_kind
-    short = entry.object_id if len(entry.object_id) <= 40 else entry.object_id[:40] + "…"
-    return short if entry.object_kind in {"feature", "document"} else f"{entry.object_kind} {short[:8]}"
+    return named(entry.object_kind, entry.object_id)
+
+
+def named(kind: str, id: str) -> str:
+    """Name an object: by its id where that is a word, else by its kind and the beginning of its id."""
+    if not id:
+        return kind
+    short = id if len(id) <= 40 else id[:40] + "…"
+    return short if kind in {"feature", "document"} else f"{kind} {short[:8]}"

@@ -1,24 +1,26 @@
 """The audit log and its entries (PR-23)."""
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.pages import here, workspace_page
-from console.rows import AuditRow, Fact, Filter, object_words, result_status
+from console.pages import asked, here, workspace_page
+from console.rows import AuditRow, Fact, Filter, named, object_words, result_status
 from workspaces import access
 from workspaces.models import AuditEntry
 from workspaces.paging import page
-from workspaces.selectors.audit import AuditFilter, entries, known_acts, neighbours
+from workspaces.selectors.audit import AuditFilter, entries, known_acts, known_object_kinds, neighbours
 from workspaces.selectors.people import members
 
 COUNTED_UP_TO = 1000
+YEARS = range(1970, 2200)
 
 
 @require_safe
@@ -65,41 +67,54 @@ def audit_entry(request: Any, entry_id: UUID) -> HttpResponse:
 
 def _filter(request: Any) -> AuditFilter:
     """Read the filters of the address; one that cannot be read does not filter."""
-    kind, _separator, object_id = request.GET.get("object", "").partition(":")
-    until = _day(request.GET.get("to"))
+    kind, _separator, object_id = asked(request, "object").partition(":")
+    until = _day(asked(request, "to"))
     return AuditFilter(
-        act=request.GET.get("action", "")[:60],
-        actor=request.GET.get("actor", "")[:64],
-        object_kind=kind[:40],
-        object_id=object_id[:128],
-        since=_day(request.GET.get("from")),
+        act=asked(request, "action"),
+        actor=asked(request, "actor"),
+        object_kind=kind,
+        object_id=object_id,
+        since=_day(asked(request, "from")),
         until=until + timedelta(days=1) if until else None,
     )
 
 
 def _filters(request: Any) -> list[Filter]:
+    """Offer choices alone: whatever a person typed here would stand in the address (CO-3)."""
     acts = known_acts()
     groups = sorted({act.split(".")[0] + ".*" for act in acts})
-    choices = [(act, act) for act in (*groups, *acts)]
-    people = [(str(member.id), member.name) for member in members()]
-    get = request.GET.get
+    choices = {
+        "actor": [(str(member.id), member.name) for member in members()],
+        "action": [(act, act) for act in (*groups, *acts)],
+        "object": _objects(asked(request, "object")),
+    }
+    labels = {"actor": _("Actor"), "action": _("Action"), "object": _("Object")}
     return [
-        Filter(name="actor", label=_("Actor"), kind="select", value=get("actor", ""), choices=people),
-        Filter(name="action", label=_("Action"), kind="select", value=get("action", ""), choices=choices),
-        Filter(
-            name="object", label=_("Object"), kind="text", value=get("object", ""), hint="feature:agent_state"
+        *(
+            Filter(name=name, label=labels[name], kind="select", value=asked(request, name), choices=offered)
+            for name, offered in choices.items()
         ),
-        Filter(name="from", label=_("From"), kind="date", value=get("from", "")),
-        Filter(name="to", label=_("To"), kind="date", value=get("to", "")),
+        Filter(name="from", label=_("From"), kind="date", value=asked(request, "from")),
+        Filter(name="to", label=_("To"), kind="date", value=asked(request, "to")),
     ]
 
 
-def _day(text: str | None) -> datetime | None:
+def _objects(chosen: str) -> list[tuple[str, str]]:
+    """Offer the kinds of objects, and the one object that a link led to."""
+    kind, _separator, object_id = chosen.partition(":")
+    one = [(chosen, named(kind, object_id))] if object_id else []
+    return [*one, *((known, known) for known in known_object_kinds())]
+
+
+def _day(text: str) -> datetime | None:
+    """Read the beginning of a day in the person's zone."""
     try:
-        day = parse_date(text or "")
+        day = parse_date(text)
     except ValueError:
         return None
-    return datetime.combine(day, time(), UTC) if day else None
+    if day is None or day.year not in YEARS:
+        return None
+    return datetime.combine(day, time(), timezone.get_current_timezone())
 
 
 def _row(request: Any, entry: AuditEntry) -> AuditRow:

@@ -44,14 +44,13 @@ def last_change(object_kind: str, object_id: str) -> AuditEntry | None:
 
 
 def known_acts() -> list[str]:
-    """List the acts that the log holds, by name: one index probe for each."""
-    acts: list[str] = []
-    rows = AuditEntry.objects.order_by("act")
-    while (
-        act := rows.filter(act__gt=acts[-1] if acts else "").values_list("act", flat=True).first()
-    ) is not None:
-        acts.append(act)
-    return acts
+    """List the acts that the log holds, by name."""
+    return _known("act")
+
+
+def known_object_kinds() -> list[str]:
+    """List the kinds of objects that the log names, by name."""
+    return _known("object_kind")
 
 
 def neighbours(entry: AuditEntry, filters: AuditFilter) -> tuple[AuditEntry | None, AuditEntry | None]:
@@ -59,3 +58,12 @@ def neighbours(entry: AuditEntry, filters: AuditFilter) -> tuple[AuditEntry | No
     rows = entries(filters)
     newer = rows.filter(seq__gt=entry.seq).order_by("seq").first()
     return newer, rows.filter(seq__lt=entry.seq).first()
+
+
+def _known(column: str) -> list[str]:
+    """List the values of a column that an index leads: one probe for each value."""
+    found: list[str] = []
+    values = AuditEntry.objects.order_by(column).values_list(column, flat=True)
+    while (value := values.filter(**{f"{column}__gt": found[-1] if found else ""}).first()) is not None:
+        found.append(value)
+    return found
