@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from console.navigation import navigation
 from workspaces import access
 from workspaces.models import Person
-from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
 THEMES = ("auto", "light", "dark")
@@ -35,7 +34,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
     workspace: WorkspaceRef | None = getattr(request, "workspace", None)
-    may = permissions_of(person, workspace) if workspace else frozenset()
+    may: frozenset[str] = getattr(request, "may", frozenset())
     return {
         "time_zone": person.time_zone,
         "person": person,

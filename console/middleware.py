@@ -87,7 +87,7 @@ class PagesOnly:
             if hasattr(layer, "process_view"):
                 self._before_views.insert(0, layer.process_view)
             # As Django does between its own: a refusal of one still passes through those around it.
-            self._pages = convert_exception_to_response(layer)
+            self._pages = convert_exception_to_response(layer)  # type: ignore[assignment]
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not _is_page(request):

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -22,6 +22,7 @@ from workspaces.types import Actor, WorkspaceRef
 
 View = Callable[..., HttpResponse]
 POST_REDIRECT = 303
+MAX_ASKED_LENGTH = 200
 
 
 class PageRequest(HttpRequest):
@@ -39,6 +40,21 @@ class MissingPermission(msgspec.Struct, frozen=True):
     title: str
 
 
+def personal_page(view: View) -> View:
+    """Make a page of whoever is signed in; anybody else is led to the sign-in and then back to what they looked at."""
+
+    @wraps(view)
+    def page(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated:
+            return view(request, *args, **kwargs)
+        away = redirect_to_login(_page_in_view(request))
+        if "HX-Request" in request.headers:
+            return HttpResponse(status=204, headers={"HX-Redirect": away["Location"]})
+        return away
+
+    return page
+
+
 def workspace_page(*any_of: str) -> Callable[[View], View]:
     """Make a page of one workspace, bound to it; one of the permissions opens it (none: every member).
 
@@ -46,7 +62,7 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
     """
 
     def decorate(view: View) -> View:
-        @login_required
+        @personal_page
         @wraps(view)
         def page(request: Any, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
@@ -103,10 +119,30 @@ def see_other(url: str) -> HttpResponse:
     return response
 
 
+def asked(request: HttpRequest, name: str) -> str:
+    """Give what the address says of a filter; what no filter can be is no filter."""
+    value = request.GET.get(name, "")
+    return value if len(value) <= MAX_ASKED_LENGTH and "\x00" not in value else ""
+
+
+def asked_version(request: HttpRequest) -> int | None:
+    """Give the version that the address asks for."""
+    value = request.GET.get("version", "")
+    return int(value) if value.isdecimal() and len(value) < 10 else None
+
+
 def here(request: Any, name: str, *args: Any, **query: str) -> str:
     """Give the address of a page of the same workspace."""
     url = reverse(f"console:{name}", args=[request.workspace.slug, *args])
     return f"{url}?{urlencode(query)}" if query else url
+
+
+def _page_in_view(request: HttpRequest) -> str:
+    """Give the address of the page that the person sees: a form that is sent is none, nor is the body of a dialog."""
+    if request.method == "GET" and "HX-Request" not in request.headers:
+        return request.get_full_path()
+    seen = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
+    return seen._replace(scheme="", netloc="").geturl() or reverse("console:home")
 
 
 def actor(request: Any) -> Actor:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from console.pages import here, see_other, workspace_page
+from console.pages import asked_version, here, see_other, workspace_page
 from console.rows import Tab
 from privacy.rules.documents import require_kind
 from workspaces import access, documents
@@ -52,8 +52,8 @@ def document(request: Any, kind: str) -> HttpResponse:
     if kind not in DOCUMENT_TITLES:
         return see_other(here(request, "types" if kind == "object-types" else "features"))
     head = head_of(kind)
-    number = request.GET.get("version", "")
-    shown = access.one(versions(kind), version=int(number)) if number.isdecimal() else head
+    number = asked_version(request)
+    shown = head if number is None else access.one(versions(kind), version=number)
     title, description = DOCUMENT_TITLES[kind]
     context = {
         "document": {

@@ -3,14 +3,13 @@
 from typing import Any
 
 import msgspec
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from console.features import TITLES
 from console.navigation import first_url
-from console.pages import see_other, workspace_page
+from console.pages import personal_page, see_other, workspace_page
 from workspaces import access, documents
 from workspaces.models import Person
 from workspaces.rules.rights import ROLE_TITLES
@@ -37,7 +36,7 @@ class FeatureRow(msgspec.Struct, frozen=True):
     cells: list[FeatureCell]
 
 
-@login_required
+@personal_page
 def home(request: Any) -> HttpResponse:
     """List the person's workspaces with their roles and what is switched on: one bound query each."""
     memberships = [_membership(request.user, workspace) for workspace in access.workspaces_of(request.user)]
@@ -50,7 +49,7 @@ def workspace(request: Any) -> HttpResponse:
     return see_other(first_url(request.workspace, request.may))
 
 
-@login_required
+@personal_page
 def features_matrix(request: Any) -> HttpResponse:
     """Show the features of all the person's workspaces."""
     rows = [_feature_row(workspace) for workspace in access.workspaces_of(request.user)]
