@@ -7,12 +7,27 @@ from django import forms
 from django.contrib.auth.password_validation import validate_password
 from django.utils.translation import gettext_lazy as _
 
-from workspaces.rules.handles import HANDLE_TYPES
+from workspaces.errors import InvalidInput
+from workspaces.rules.handles import HANDLE_TYPES, canonical
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS, ROLE_TITLES
 from workspaces.types import FieldProblem
 
 MAX_REASON_LENGTH = 500
 MAX_DOCUMENT_LENGTH = 1_000_000
+HANDLE_TITLES = {
+    "phone_e164": _("phone number"),
+    "wa_id": _("WhatsApp number (wa_id)"),
+    "wa_jid": _("WhatsApp address (JID)"),
+    "wa_lid": _("WhatsApp hidden address (LID)"),
+    "wa_bsuid": _("WhatsApp business-scoped id"),
+    "email": _("e-mail address"),
+    "gov_id_hmac": _("hash of a government id"),
+    "app_user_id": _("user id of an app"),
+    "system_id": _("id in another system"),
+    "org_registry_hmac": _("hash of a company's registry number"),
+    "email_domain": _("e-mail domain"),
+    "anon_id": _("anonymous id"),
+}
 
 
 class ReasonField(forms.CharField):
@@ -127,7 +142,7 @@ class FindForm(forms.Form):
     kind = forms.ChoiceField(
         label=_("Kind of handle"),
         required=False,
-        choices=[("", _("any")), *((name, name) for name in HANDLE_TYPES)],
+        choices=[("", _("any")), *((name, HANDLE_TITLES[name]) for name in HANDLE_TYPES)],
     )
     handle = forms.CharField(
         label=_("Handle or pseudonym"),
@@ -135,6 +150,17 @@ class FindForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     namespace = forms.CharField(label=_("Namespace"), required=False, max_length=256)
+
+    def clean(self) -> dict[str, Any]:
+        """Hold a handle to the kind that was chosen; a pseudonym has none."""
+        cleaned = super().clean() or self.cleaned_data
+        handle, kind = cleaned.get("handle", ""), cleaned.get("kind")
+        if kind and not handle.startswith("p_"):
+            try:
+                canonical(kind, handle, cleaned.get("namespace"))
+            except InvalidInput as error:
+                raise forms.ValidationError(error.title) from error
+        return cleaned
 
 
 class KeyForm(ProblemForm):

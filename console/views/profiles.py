@@ -16,7 +16,7 @@ from agentstate.services.profiles import show_states
 from console.changes import changes_of
 from console.features import title_of
 from console.forms import FindForm
-from console.pages import actor, here, see_other, workspace_page
+from console.pages import actor, asked, here, see_other, workspace_page
 from console.rows import Fact, Filter, Tab
 from console.views.features import described
 from workspaces import access
@@ -117,8 +117,9 @@ def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
     change_url = here(request, "features") if feature.change_url else ""
     context: dict[str, Any] = {"feature": feature, "change_url": change_url}
     if not feature.enabled:
+        note_view(profile=found, what="agent_state", actor=actor(request), now=timezone.now())
         return render(request, "console/profile_working_memory.html", {**head, **context})
-    chosen = {name: request.GET.get(name, "") for name in ("agent", "scope", "type")}
+    chosen = {name: asked(request, name) for name in ("agent", "scope", "type")}
     listed = show_states(
         workspace=request.workspace,
         profile_id=found.id,
