@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import msgspec
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,7 +15,7 @@ from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import states_by_agent
 from agentstate.types import ObjectType, TypeEffects
 from console.forms import DraftForm
-from console.pages import actor, here, see_other, workspace_page
+from console.pages import actor, asked_version, here, see_other, workspace_page
 from console.views.documents import READERS, head_of, indented, live_version, versions_shown
 from privacy.selectors.documents import preview
 from privacy.services.documents import change_document
@@ -90,6 +91,19 @@ class Check(msgspec.Struct, frozen=True):
     effects: list[Effect]
 
 
+class Draft(msgspec.Struct, frozen=True):
+    """A document that a form holds, and what a check of it found."""
+
+    document: Any
+    drop: tuple[str, ...]
+    found: Preview
+
+    @property
+    def mark(self) -> str:
+        """Give what tells that exactly this draft was checked; one with problems has no mark."""
+        return "" if self.found.problems else digest({"document": self.document, "drop": sorted(self.drop)})
+
+
 @require_safe
 @workspace_page(*READERS)
 def types(request: Any) -> HttpResponse:
@@ -110,16 +124,15 @@ def types(request: Any) -> HttpResponse:
 @workspace_page(*READERS)
 def type_page(request: Any, name: str) -> HttpResponse:
     """Show one object type of the live version, or of the version that `version` names."""
-    number = request.GET.get("version", "")
-    head = head_of("object-types")
-    shown = access.one(versions("object-types"), version=int(number)) if number.isdecimal() else head
+    number, head = asked_version(request), head_of("object-types")
+    shown = head if number is None else access.one(versions("object-types"), version=number)
     parsed = parse_types(shown.body)
     declared = next((found for found in parsed if found.type == name), None)
     if declared is None:
         return see_other(here(request, "types"))
     body = next(found for found in shown.body["types"] if found["type"] == name)
-    agents = [agent for agent in states_by_agent() if declared_type(parsed, agent) == declared]
     states = states_by_agent()
+    agents = [agent for agent in states if declared_type(parsed, agent) == declared]
     context = {
         "type": _type_page(declared, body),
         "usage": Usage(states=sum(states[agent] for agent in agents), agents=len(agents)),
@@ -138,54 +151,62 @@ def types_draft(request: Any) -> HttpResponse:
     initial = {"document": indented(head.body), "version": head.version}
     form = DraftForm(request.POST or None, initial=initial)
     context: dict[str, Any] = {"form": form, "live": live_version(head), "check": None, "publishable": False}
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid() and (document := _document_of(form)) is not None:
-            if request.POST.get("act") == "publish" and _is_published(request, form, document):
-                return see_other(here(request, "types"))
-            context |= _checked(request, form, document)
-            status = 200 if not form.errors else 422
-    context["moved"] = request.method == "POST" and form.data.get("version") != str(head.version)
+    if request.method == "POST" and form.is_valid() and (draft := _draft(form)) is not None:
+        context["moved"] = form.cleaned_data["version"] != head.version
+        if request.POST.get("act") == "publish" and _is_published(request, form, draft):
+            messages.success(request, _("The object types are published: %s.") % f"v{head.version + 1}")
+            return see_other(here(request, "types"))
+        context |= _checked(request, form, draft, head.version)
+    is_refused = request.method == "POST" and (bool(form.errors) or not form.is_bound)
+    status = (409 if context.get("moved") else 422) if is_refused else 200
     return render(request, "console/types_draft.html", context, status=status)
 
 
-def _document_of(form: DraftForm) -> Any:
+def _draft(form: DraftForm) -> Draft | None:
+    """Read the document of a form and check it."""
     try:
-        return strict_json.parse(form.cleaned_data["document"].encode())
+        document = strict_json.parse(form.cleaned_data["document"].encode())
     except InvalidJson as error:
         form.add_error("document", error.detail or error.title)
         return None
+    drop = form.cleaned_data["drop"]
+    return Draft(document=document, drop=drop, found=preview("object-types", document, drop=drop))
 
 
-def _is_published(request: Any, form: DraftForm, document: Any) -> bool:
+def _is_published(request: Any, form: DraftForm, draft: Draft) -> bool:
     """Publish what was checked, or say at the form why not."""
     if "publish_documents" not in request.may:
         form.add_error(None, _("You may propose, but not publish: ask security or an owner."))
-        return False
-    if form.cleaned_data["checked"] != digest(document):
+    elif draft.found.problems:
+        form.add_error(None, _("It cannot be published as it is: see the problems below."))
+    elif form.cleaned_data["checked"] != draft.mark:
         form.add_error(None, _("The text changed since it was checked: check it again."))
-        return False
+    else:
+        _publish(request, form, draft)
+    return not form.errors
+
+
+def _publish(request: Any, form: DraftForm, draft: Draft) -> None:
     wish = ChangeWish(
         kind="object-types",
-        document=document,
+        document=draft.document,
         reason=form.cleaned_data["reason"],
         replaces=form.cleaned_data["version"],
-        drop=form.cleaned_data["drop"],
+        drop=draft.drop,
     )
     try:
         change_document(wish=wish, person_id=request.user.id, actor=actor(request), now=timezone.now())
     except (InvalidInput, InvalidDocument) as error:
         form.add_problems(error.errors, otherwise=error.title)
-    except WrongVersion as error:
-        form.add_error(None, error.detail)
-    return not form.errors
+    except WrongVersion:
+        form.add_error(None, _("Nothing was published."))
 
 
-def _checked(request: Any, form: DraftForm, document: Any) -> dict[str, Any]:
-    found = preview("object-types", document, drop=form.cleaned_data["drop"])
-    data: Any = {**form.data.dict(), "drop": form.data.get("drop", "")}  # type: ignore[attr-defined]
-    data["checked"] = digest(document) if not found.problems else ""
+def _checked(request: Any, form: DraftForm, draft: Draft, live: int) -> dict[str, Any]:
+    """Show what was found, which is about the live version: from now on the draft replaces that one."""
+    found = draft.found
+    data: Any = form.data.copy()  # type: ignore[attr-defined]
+    data["checked"], data["version"] = draft.mark, str(live)
     form.data = data
     publishable = not found.problems and bool(found.changes) and "publish_documents" in request.may
     return {"check": _check(found), "publishable": publishable}
