@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from console.views import audit, documents, features, home, keys, me, people, profiles, session, types
+from console.views import (
+    audit,
+    documents,
+    features,
+    home,
+    keys,
+    me,
+    passwords,
+    people,
+    profiles,
+    session,
+    types,
+)
 
 app_name = "console"
 
@@ -11,10 +23,10 @@ urlpatterns = [
     path("sign-in/", session.sign_in, name="sign_in"),
     path("sign-out/", session.sign_out, name="sign_out"),
     path("invitation/<str:token>/", session.invitation, name="invitation"),
-    path("password/", session.password_reset, name="password_reset"),
-    path("password/sent/", session.password_reset_done, name="password_reset_done"),
-    path("password/<uidb64>/<token>/", session.password_reset_confirm, name="password_reset_confirm"),
-    path("password/changed/", session.password_reset_complete, name="password_reset_complete"),
+    path("password/", passwords.password_reset, name="password_reset"),
+    path("password/sent/", passwords.password_reset_done, name="password_reset_done"),
+    path("password/<uidb64>/<token>/", passwords.password_reset_confirm, name="password_reset_confirm"),
+    path("password/changed/", passwords.password_reset_complete, name="password_reset_complete"),
     path("theme/", session.theme, name="theme"),
     path("me/", me.me, name="me"),
     path("features/", home.features_matrix, name="features_matrix"),

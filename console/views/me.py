@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,17 +14,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from console.forms import ConfirmForm, MeForm, TokenForm
-from console.pages import actor, dialog, done, see_other, workspace_page
-from console.rows import KeyRow
+from console.pages import actor, dialog, done, personal_page, see_other, workspace_page
+from console.rows import KeyRow, Tab
 from console.views.keys import prefix_of, status_of
 from workspaces import access
 from workspaces.errors import InvalidInput
 from workspaces.models import PersonalToken
-from workspaces.rules.rights import ROLE_TITLES
+from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES
 from workspaces.selectors.credentials import tokens_of
 from workspaces.selectors.people import permissions_of, roles_of
 from workspaces.services import credentials
-from workspaces.services.people import change_settings
+from workspaces.services.people import change_settings, is_own_password
 from workspaces.types import WorkspaceRef
 
 EXAMPLE = """curl {base_url}/v1/config/features \\
@@ -33,7 +32,7 @@ EXAMPLE = """curl {base_url}/v1/config/features \\
 
 
 @require_http_methods(["GET", "POST"])
-@login_required
+@personal_page
 def me(request: Any) -> HttpResponse:
     """Show and change the person's own settings; list their tokens and roles."""
     person = request.user
@@ -47,7 +46,7 @@ def me(request: Any) -> HttpResponse:
         "form": form,
         "tokens": [token for workspace in own for token in _tokens(person, workspace)],
         "memberships": [_membership(person, workspace) for workspace in own],
-        "new_token_url": _new_token_url(person, own),
+        "token_urls": _token_urls(person, own),
     }
     return render(request, "console/me.html", context, status=422 if form.errors else 200)
 
@@ -58,8 +57,9 @@ def token_new(request: Any) -> HttpResponse:
     """Make a token of this workspace and show it once; the password is asked again."""
     form = TokenForm(request.POST or None, held=request.may)
     if request.method == "POST" and form.is_valid():
-        if not request.user.check_password(form.cleaned_data["password"]):
-            form.add_error("password", _("This is not your password."))
+        now, password = timezone.now(), form.cleaned_data["password"]
+        if not is_own_password(person=request.user, password=password, origin=request.origin, now=now):
+            form.add_error("password", _("This is not your password, or your account is locked for now."))
         elif (made := _made(request, form)) is not None:
             return _shown_once(request, made)
     status = 422 if request.method == "POST" else 200
@@ -121,7 +121,7 @@ def _row(token: PersonalToken, workspace: WorkspaceRef, now: datetime) -> KeyRow
         status=status,
         last_used_on=token.last_used_on,
         expires_at=token.expires_at,
-        permissions=token.permissions,
+        permissions=[PERMISSIONS[name] for name in token.permissions],
         workspace=workspace.name,
         revoke_url=reverse("console:token_revoke", args=[workspace.slug, token.id])
         if status in {"active", "expiring"}
@@ -134,6 +134,10 @@ def _membership(person: Any, workspace: WorkspaceRef) -> dict[str, Any]:
         return {"workspace": workspace, "roles": [ROLE_TITLES[role] for role in roles_of(person)]}
 
 
-def _new_token_url(person: Any, own: list[WorkspaceRef]) -> str:
-    usable = [workspace for workspace in own if permissions_of(person, workspace)]
-    return reverse("console:token_new", args=[usable[0].slug]) if usable else ""
+def _token_urls(person: Any, own: list[WorkspaceRef]) -> list[Tab]:
+    """Say where the person can make a token: where they may do anything that it could do for them."""
+    return [
+        Tab(title=workspace.name, url=reverse("console:token_new", args=[workspace.slug]))
+        for workspace in own
+        if permissions_of(person, workspace)
+    ]

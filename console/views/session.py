@@ -3,15 +3,9 @@
 from typing import Any
 
 from django.contrib.auth import authenticate, login, logout
-from django.contrib.auth.views import (
-    PasswordResetCompleteView,
-    PasswordResetConfirmView,
-    PasswordResetDoneView,
-    PasswordResetView,
-)
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse, reverse_lazy
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -19,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from console.forms import JoinAgainForm, JoinForm, SignInForm
 from console.pages import see_other
-from workspaces.errors import InvitationInvalid
+from workspaces.errors import InvitationInvalid, RoleNotAllowed
 from workspaces.models import Person
 from workspaces.services import people
 
@@ -74,7 +68,7 @@ def invitation(request: Any, token: str) -> HttpResponse:
                 origin=request.origin,
                 now=now,
             )
-        except InvitationInvalid as error:
+        except (InvitationInvalid, RoleNotAllowed) as error:
             form.add_error(None, error.detail or error.title)
         else:
             login(request, person, backend="django.contrib.auth.backends.ModelBackend")
@@ -94,22 +88,6 @@ def theme(request: HttpRequest) -> HttpResponse:
             "theme", chosen, max_age=THEME_SECONDS, samesite="Lax", secure=request.is_secure()
         )
     return response
-
-
-password_reset = PasswordResetView.as_view(
-    template_name="console/password_reset.html",
-    email_template_name="email/password_reset.txt",
-    subject_template_name="email/password_reset_subject.txt",
-    success_url=reverse_lazy("console:password_reset_done"),
-)
-password_reset_done = PasswordResetDoneView.as_view(template_name="console/password_reset_done.html")
-password_reset_confirm = PasswordResetConfirmView.as_view(
-    template_name="console/password_reset_confirm.html",
-    success_url=reverse_lazy("console:password_reset_complete"),
-)
-password_reset_complete = PasswordResetCompleteView.as_view(
-    template_name="console/password_reset_complete.html"
-)
 
 
 def _authenticated(request: Any, form: SignInForm) -> Person | None:

@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import msgspec
 from django.conf import settings
@@ -155,8 +156,7 @@ def change_roles(
     *, person: Person, roles: Iterable[str], changer: Person, reason: str, actor: Actor, now: datetime
 ) -> None:
     """Give a member of the bound workspace exactly these roles. Nobody changes their own (PL-2)."""
-    if person.id == changer.id:
-        raise RoleNotAllowed("Nobody changes their own roles: ask another owner.")
+    require_another(person_id=person.id, changer_id=changer.id)
     access.one(Membership.objects.select_for_update(), person=person)
     before, after = list(roles_of(person)), _known_roles(roles)
     _set_roles(person, after)
@@ -168,6 +168,12 @@ def change_roles(
         reason=reason,
         facts={"before": before, "after": after},
     )
+
+
+def require_another(*, person_id: UUID, changer_id: UUID) -> None:
+    """Refuse who would change their own roles (PL-2)."""
+    if person_id == changer_id:
+        raise RoleNotAllowed("Nobody changes their own roles: ask another owner.")
 
 
 def change_settings(*, person: Person, name: str, time_zone: str) -> None:
@@ -201,6 +207,25 @@ def note_failed_sign_in(*, email: str, origin: Origin, now: datetime) -> None:
     )
 
 
+def is_own_password(*, person: Person, password: str, origin: Origin, now: datetime) -> bool:
+    """Tell whether a password is the person's; a wrong one is a failed sign-in, so that no form can guess it (PL-4)."""
+    if person.is_active and not person.is_locked(now) and person.check_password(password):
+        return True
+    note_failed_sign_in(email=person.email, origin=origin, now=now)
+    return False
+
+
+@transaction.atomic
+def note_new_password(*, person: Person, origin: Origin, now: datetime) -> None:
+    """Write to the deployment's chain that a person chose a new password by the link that was mailed to them."""
+    audit.record_outside(
+        "person.new_password",
+        actor=actor_of(person, origin),
+        now=now,
+        on=AuditObject("person", str(person.id)),
+    )
+
+
 @transaction.atomic
 def note_sign_out(*, person: Person, origin: Origin, now: datetime) -> None:
     """Write a sign-out to the deployment's chain."""
@@ -210,11 +235,8 @@ def note_sign_out(*, person: Person, origin: Origin, now: datetime) -> None:
 
 
 def _require_password(person: Person, password: str, *, origin: Origin, now: datetime) -> None:
-    """Refuse a wrong password as a failed sign-in, so that a link is no way to guess one (PL-4)."""
-    if person.is_active and not person.is_locked(now) and person.check_password(password):
-        return
-    note_failed_sign_in(email=person.email, origin=origin, now=now)
-    raise InvitationInvalid("The address has an account already: use its password.")
+    if not is_own_password(person=person, password=password, origin=origin, now=now):
+        raise InvitationInvalid("The address has an account already: use its password.")
 
 
 def _set_roles(person: Person, roles: list[str]) -> None:

@@ -1,0 +1,57 @@
+"""A new password, by a link that is mailed (PL-4)."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.views import (
+    PasswordResetCompleteView,
+    PasswordResetConfirmView,
+    PasswordResetDoneView,
+    PasswordResetView,
+)
+from django.forms import Form
+from django.http import HttpResponse
+from django.urls import reverse_lazy
+from django.utils import timezone
+
+from workspaces.models import Person
+from workspaces.services.people import note_new_password
+
+
+class AskForLink(PasswordResetView):
+    """Mails the link, and answers alike whether or not somebody has the address."""
+
+    template_name = "console/password_reset.html"
+    email_template_name = "email/password_reset.txt"
+    subject_template_name = "email/password_reset_subject.txt"
+    success_url = reverse_lazy("console:password_reset_done")
+    # Not the host of the request: whoever asks for the link would choose where it leads.
+    extra_email_context = {"base_url": settings.LASTRO_BASE_URL}
+
+    def form_invalid(self, form: Form) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+
+class ChooseNew(PasswordResetConfirmView):
+    """Takes the new password, once, and writes it to the audit."""
+
+    template_name = "console/password_reset_confirm.html"
+    success_url = reverse_lazy("console:password_reset_complete")
+
+    def form_valid(self, form: "SetPasswordForm[Person]") -> HttpResponse:
+        answer = super().form_valid(form)
+        origin: Any = self.request.origin  # type: ignore[attr-defined]
+        note_new_password(person=form.user, origin=origin, now=timezone.now())
+        return answer
+
+    def form_invalid(self, form: "SetPasswordForm[Person]") -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+
+password_reset = AskForLink.as_view()
+password_reset_done = PasswordResetDoneView.as_view(template_name="console/password_reset_done.html")
+password_reset_confirm = ChooseNew.as_view()
+password_reset_complete = PasswordResetCompleteView.as_view(
+    template_name="console/password_reset_complete.html"
+)
