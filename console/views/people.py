@@ -71,16 +71,7 @@ def people(request: Any) -> HttpResponse:
 def invite(request: Any) -> HttpResponse:
     """Invite somebody by e-mail; the link works once."""
     form, back = InviteForm(request.POST or None), here(request, "people")
-    if request.method == "POST" and form.is_valid():
-        services.invite(
-            workspace=request.workspace,
-            email=form.cleaned_data["email"],
-            roles=form.cleaned_data["roles"],
-            inviter=request.user,
-            reason=form.cleaned_data["reason"],
-            actor=actor(request),
-            now=timezone.now(),
-        )
+    if request.method == "POST" and form.is_valid() and _is_invited(request, form):
         return done(request, back, said=_("The invitation is on its way."))
     context = {"form": form, "days": services.INVITATION_LIFE.days}
     status = 422 if request.method == "POST" else 200
@@ -91,6 +82,7 @@ def invite(request: Any) -> HttpResponse:
 @workspace_page("manage_people")
 def person_roles(request: Any, person_id: UUID) -> HttpResponse:
     """Change somebody's roles in two steps: choose, then confirm with what is gained and lost (CO-5)."""
+    services.require_another(person_id=person_id, changer_id=request.user.id)
     member = _member(person_id)
     form = RolesForm(request.POST or None, initial={"roles": member.roles})
     context: dict[str, Any] = {
@@ -100,34 +92,48 @@ def person_roles(request: Any, person_id: UUID) -> HttpResponse:
         "form": form,
     }
     back = here(request, "people")
-    if request.method == "POST" and form.is_valid():
-        if form.cleaned_data["step"] == "confirm" and _changed(request, member, form):
+    if request.method == "POST" and form.is_valid() and _is_change(member, form):
+        if form.cleaned_data["step"] == "confirm":
+            _change(request, member, form)
             return done(request, back, said=_("The roles of %(name)s are changed.") % {"name": member.name})
-        if not form.errors:
-            return dialog(
-                request,
-                "console/person_roles.html",
-                context | _confirmation(member, form),
-                back=back,
-            )
+        context |= _confirmation(member, form)
+        return dialog(request, "console/person_roles.html", context, back=back)
     status = 422 if request.method == "POST" else 200
     return dialog(request, "console/person_roles.html", context, back=back, status=status)
 
 
-def _changed(request: Any, member: Member, form: RolesForm) -> bool:
+def _is_invited(request: Any, form: InviteForm) -> bool:
+    """Invite, or say at the form why not."""
     try:
-        services.change_roles(
-            person=Person.objects.get(id=member.id),
+        services.invite(
+            workspace=request.workspace,
+            email=form.cleaned_data["email"],
             roles=form.cleaned_data["roles"],
-            changer=request.user,
+            inviter=request.user,
             reason=form.cleaned_data["reason"],
             actor=actor(request),
             now=timezone.now(),
         )
     except RoleNotAllowed as error:
-        form.add_error(None, error.detail or error.title)
-        return False
-    return True
+        form.add_error("email", error.detail or error.title)
+    return not form.errors
+
+
+def _is_change(member: Member, form: RolesForm) -> bool:
+    if set(form.cleaned_data["roles"]) == set(member.roles):
+        form.add_error("roles", _("These are the roles that the person holds now."))
+    return not form.errors
+
+
+def _change(request: Any, member: Member, form: RolesForm) -> None:
+    services.change_roles(
+        person=Person.objects.get(id=member.id),
+        roles=form.cleaned_data["roles"],
+        changer=request.user,
+        reason=form.cleaned_data["reason"],
+        actor=actor(request),
+        now=timezone.now(),
+    )
 
 
 def _confirmation(member: Member, form: RolesForm) -> dict[str, Any]:
