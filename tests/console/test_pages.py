@@ -1,7 +1,7 @@
 """Every page as everybody: who gets in, what is around it, and what is never in it (PL-2, CO-2, CO-8, CO-12)."""
 
 import pytest
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import resolve
 
@@ -114,7 +114,7 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
     assert offered <= opened | {"console:home"}
 
 
-def assert_guarded(answer: HttpResponse) -> None:
+def assert_guarded(answer: HttpResponseBase) -> None:
     """Check what is around each page: the policy, exactly, and no cache (CO-2)."""
     directives = answer["Content-Security-Policy"].split("; ")
     assert len(directives) == len(POLICY)
