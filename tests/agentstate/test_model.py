@@ -201,7 +201,7 @@ class WorkingMemory(RuleBasedStateMachine):
                 model.buried_at = self.clock.now
         self._check(place)
 
-    @rule(hours=st.sampled_from([1, 12, 23, 24, 48, 72, 24 * 200]))
+    @rule(hours=st.sampled_from([1, 12, 23, 24, 48, 72, 24 * 401]))
     def wait(self, hours: int) -> None:
         self.clock.wait(hours=hours)
 
