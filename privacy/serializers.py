@@ -61,11 +61,19 @@ class LiveDocumentAnswer(msgspec.Struct, frozen=True):
     document: dict[str, Any]
 
 
+class AgentLeft(msgspec.Struct, frozen=True):
+    """An agent that would have no type any more, and how many states it has: none of them is served then."""
+
+    agent: str
+    states: int
+
+
 class ChangeAnswer(msgspec.Struct, frozen=True):
-    """A change and what became of it; `version` is the published one."""
+    """A change and what became of it; `version` is the published one, `untyped` names whom a proposal leaves behind."""
 
     diff_id: str
     kind: str
     status: Literal["proposed", "published"]
     replaces: int
     version: int | None = None
+    untyped: list[AgentLeft] = []

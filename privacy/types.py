@@ -7,7 +7,7 @@ import msgspec
 
 from agentstate.types import TypeEffects
 from workspaces.rules.documents import Change
-from workspaces.types import FieldProblem
+from workspaces.types import AuditObject, FieldProblem
 
 
 class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +18,13 @@ class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     replaces: int
     drop: tuple[str, ...] = ()
+
+
+class Act(msgspec.Struct, frozen=True):
+    """One act as the audit names it, and what it was done to."""
+
+    name: str
+    on: AuditObject
 
 
 class FeatureEffect(msgspec.Struct, frozen=True):

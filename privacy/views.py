@@ -6,8 +6,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agentstate.types import UntypedAgent
 from privacy.rules import documents as rules
-from privacy.serializers import ApproveChange, ChangeAnswer, LiveDocumentAnswer, ProposeChange
+from privacy.serializers import AgentLeft, ApproveChange, ChangeAnswer, LiveDocumentAnswer, ProposeChange
 from privacy.services import documents as services
 from privacy.types import ChangeWish
 from workspaces import access, documents, errors
@@ -20,7 +21,7 @@ from workspaces.types import FieldProblem
 
 _ANYBODY = Needs(any_key=True, any_token=True)
 _KIND = choice("kind", KINDS, "The kind of document.")
-_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1}
+_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1, "untyped": []}
 
 
 class DocumentView(ApiView):
@@ -97,10 +98,10 @@ class DocumentChangesView(ApiView):
         wish = ChangeWish(
             kind=kind, document=shape.document, reason=shape.reason, replaces=replaces, drop=shape.drop
         )
-        change = services.propose_change(
+        proposal = services.propose_change(
             wish=wish, author_id=self.caller.person_id, actor=self.caller.actor, now=timezone.now()
         )
-        return Response(_answer(change), status=201)
+        return Response(_answer(proposal.change, proposal.untyped), status=201)
 
 
 class DocumentApprovalView(ApiView):
@@ -137,11 +138,12 @@ class DocumentApprovalView(ApiView):
         return Response(_answer(access.one(DocumentChange.objects.select_related("published"), id=change_id)))
 
 
-def _answer(change: DocumentChange) -> ChangeAnswer:
+def _answer(change: DocumentChange, untyped: tuple[UntypedAgent, ...] = ()) -> ChangeAnswer:
     return ChangeAnswer(
         diff_id=str(change.id),
         kind=change.kind,
         status="published" if change.published else "proposed",
         replaces=change.replaces,
         version=change.published.version if change.published else None,
+        untyped=[AgentLeft(left.agent, left.states) for left in untyped],
     )

@@ -92,7 +92,7 @@ class MethodNotAllowed(Problem):
 class Conflict(Problem):
     code = "conflict"
     status = 409
-    title = "The Idempotency-Key was used before with another request"
+    title = "The request contradicts an earlier one"
 
 
 class PayloadTooLarge(Problem):

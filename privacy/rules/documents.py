@@ -3,9 +3,10 @@
 from typing import Any
 
 from agentstate.rules import object_types
+from privacy.types import Act
 from workspaces.errors import NotFound
 from workspaces.rules import documents
-from workspaces.types import FieldProblem
+from workspaces.types import AuditObject, FieldProblem
 
 MAX_REASON_LENGTH = 500
 PROPOSING = ("change_features", "propose_documents")
@@ -38,9 +39,15 @@ def problems(kind: str, document: Any) -> list[FieldProblem]:
     return found
 
 
-def act_of(kind: str, before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Name the act for the audit: of `features` whether it was switched on or off."""
-    if kind != "features":
-        return "document.publish"
-    gained = set(after["enabled"]) - set(before["enabled"])
-    return "feature.enable" if gained else "feature.disable"
+def acts_of(kind: str, before: dict[str, Any], after: dict[str, Any]) -> list[Act]:
+    """Name what a publication did, for the audit: each feature that it switched, else the document (PR-21)."""
+    if kind == "features":
+        was, now = set(before["enabled"]), set(after["enabled"])
+        switched = [
+            Act("feature.enable" if name in now else "feature.disable", AuditObject("feature", name))
+            for name in documents.FEATURES
+            if (name in was) != (name in now)
+        ]
+        if switched:
+            return switched
+    return [Act("document.publish", AuditObject("document", kind))]

@@ -3,11 +3,13 @@
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
 from django.db import transaction
 
+from agentstate.types import UntypedAgent
 from privacy.rules import documents as rules
 from privacy.selectors.documents import preview
-from privacy.types import ChangeWish
+from privacy.types import ChangeWish, Preview
 from workspaces import access, audit, documents
 from workspaces.errors import Conflict, InvalidDocument, InvalidInput, WrongVersion
 from workspaces.models import Document, DocumentChange, DocumentHead
@@ -15,10 +17,15 @@ from workspaces.rules.documents import FEATURES
 from workspaces.types import Actor, AuditObject, FieldProblem
 
 
+class Proposal(msgspec.Struct, frozen=True):
+    """A proposed change, and the agents with states that it would leave without a type (PR-3)."""
+
+    change: DocumentChange
+    untyped: tuple[UntypedAgent, ...] = ()
+
+
 @transaction.atomic
-def propose_change(
-    *, wish: ChangeWish, author_id: UUID | None, actor: Actor, now: datetime
-) -> DocumentChange:
+def propose_change(*, wish: ChangeWish, author_id: UUID | None, actor: Actor, now: datetime) -> Proposal:
     """Propose a version of a document (PR-2).
 
     Raises NotFound for an unknown kind, WrongVersion when the live version is not the one that it replaces, and
@@ -28,7 +35,7 @@ def propose_change(
     rules.require_kind(wish.kind)
     _require_reason(wish.reason)
     _require_live(wish.kind, wish.replaces)
-    _require_publishable(wish.kind, wish.document, wish.drop)
+    found = _require_publishable(wish.kind, wish.document, wish.drop)
     change = DocumentChange.objects.create(
         kind=wish.kind,
         body=wish.document,
@@ -46,7 +53,7 @@ def propose_change(
         reason=wish.reason,
         facts={"change": str(change.id), "replaces": wish.replaces},
     )
-    return change
+    return Proposal(change, found.types.untyped if found.types else ())
 
 
 @transaction.atomic
@@ -60,11 +67,12 @@ def publish_change(*, change_id: UUID, publisher_id: UUID | None, actor: Actor, 
     change = access.one(DocumentChange.objects.select_for_update(), id=change_id)
     if change.status != DocumentChange.Status.PROPOSED:
         raise Conflict("The change was published before.")
-    head = DocumentHead.objects.select_for_update().select_related("document").get(kind=change.kind)
+    # Not joined with the document: who waited for the lock would get no row, since the head moved meanwhile.
+    head = DocumentHead.objects.select_for_update().get(kind=change.kind)
     before = head.document
     if before.version != change.replaces:
         raise WrongVersion(f"Version {before.version} is live, the change replaces {change.replaces}.")
-    _require_publishable(change.kind, change.body, tuple(change.drop))
+    found = _require_publishable(change.kind, change.body, tuple(change.drop))
     document = Document.objects.create(
         kind=change.kind,
         version=before.version + 1,
@@ -77,15 +85,15 @@ def publish_change(*, change_id: UUID, publisher_id: UUID | None, actor: Actor, 
     head.save(update_fields=["document"])
     change.status, change.published = DocumentChange.Status.PUBLISHED, document
     change.save(update_fields=["status", "published"])
-    _record_publication(change, before, document, actor=actor, now=now)
+    _record_publication(document, before, found, actor=actor, now=now)
     return document
 
 
 @transaction.atomic
 def change_document(*, wish: ChangeWish, person_id: UUID | None, actor: Actor, now: datetime) -> Document:
     """Propose a version and publish it at once, as one person may where no second one is asked for (PR-2)."""
-    change = propose_change(wish=wish, author_id=person_id, actor=actor, now=now)
-    return publish_change(change_id=change.id, publisher_id=person_id, actor=actor, now=now)
+    proposal = propose_change(wish=wish, author_id=person_id, actor=actor, now=now)
+    return publish_change(change_id=proposal.change.id, publisher_id=person_id, actor=actor, now=now)
 
 
 @transaction.atomic
@@ -118,28 +126,24 @@ def _require_live(kind: str, version: int) -> None:
         raise WrongVersion(f"Version {live.version} is live.")
 
 
-def _require_publishable(kind: str, document: object, drop: tuple[str, ...]) -> None:
-    problems = preview(kind, document, drop=drop).problems
-    if problems:
-        raise InvalidDocument(errors=problems)
+def _require_publishable(kind: str, document: object, drop: tuple[str, ...]) -> Preview:
+    found = preview(kind, document, drop=drop)
+    if found.problems:
+        raise InvalidDocument(errors=found.problems)
+    return found
 
 
 def _record_publication(
-    change: DocumentChange, before: Document, document: Document, *, actor: Actor, now: datetime
+    document: Document, before: Document, found: Preview, *, actor: Actor, now: datetime
 ) -> None:
-    act = rules.act_of(change.kind, before.body, document.body)
-    is_features = change.kind == "features"
-    features = set(before.body["enabled"]) ^ set(document.body["enabled"]) if is_features else set()
-    on = (
-        AuditObject("feature", ",".join(sorted(features)))
-        if is_features
-        else AuditObject("document", change.kind)
-    )
-    audit.record(
-        act,
-        actor=actor,
-        now=now,
-        on=on,
-        reason=change.reason,
-        facts={"document": change.kind, "version": document.version, "drop": change.drop},
-    )
+    """Write each act of a publication, with the fields that states lose by it."""
+    dropped = [f"{lost.type}.{lost.field}" for lost in found.types.removed] if found.types else []
+    for act in rules.acts_of(document.kind, before.body, document.body):
+        audit.record(
+            act.name,
+            actor=actor,
+            now=now,
+            on=act.on,
+            reason=document.reason,
+            facts={"document": document.kind, "version": document.version, "drop": dropped},
+        )

@@ -83,7 +83,7 @@ def propose_again(workspace: WorkspaceRef, kind: str) -> DocumentChange:
     with access.bound(workspace.id):
         live = documents.live(kind)[kind]
         wish = ChangeWish(kind=kind, document=dict(live.body), reason="Once more", replaces=live.version)
-        return propose_change(wish=wish, author_id=None, actor=factories.SYSTEM, now=timezone.now())
+        return propose_change(wish=wish, author_id=None, actor=factories.SYSTEM, now=timezone.now()).change
 
 
 def dead_credentials(workspace: WorkspaceRef) -> dict[str, str]:
