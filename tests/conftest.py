@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.test.utils import setup_databases, teardown_databases
 
 from tests import factories
@@ -33,6 +34,15 @@ def _deployment_key(django_db_setup: None, django_db_blocker: Any) -> None:
     """Make the deployment's own key once and for all: a transaction that is rolled back must not own it."""
     with django_db_blocker.unblock():
         encryption.deployment_hash("tests", "first use")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_passwords() -> Iterator[None]:
+    """Hash passwords with little work: as in life each takes most of a second where several tests share a core."""
+    with pytest.MonkeyPatch.context() as patch:
+        for cost, value in {"time_cost": 1, "memory_cost": 64, "parallelism": 1}.items():
+            patch.setattr(Argon2PasswordHasher, cost, value)
+        yield
 
 
 @pytest.fixture(autouse=True)
