@@ -17,6 +17,7 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics_page, name="metrics"),
     path("v1/openapi.json", docs.OpenApiView.as_view(), name="openapi"),
+    path("v1/docs", docs.docs, name="docs"),
     path("console/", include("console.page_urls")),
     path("", include("agentstate.urls")),
     path("", include("privacy.urls")),
