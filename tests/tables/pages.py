@@ -1,0 +1,202 @@
+"""The forms of the console: what each takes, and what it refuses at which field.
+
+`{...}` is filled from the house of tests/console/house.py; one test sends each refused form, sees its error beside the
+field, and sends it again with that one thing mended.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from tests.factories import PASSWORD
+
+Fields = Mapping[str, Any]
+LONG = "x" * 600
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """One thing that is wrong with a form, and the field beside which the page says so."""
+
+    why: str
+    change: Fields
+    field: str
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """A form of a page: who may send it, what is good, what follows, and what is refused."""
+
+    page: str
+    who: str
+    good: Fields
+    ok: int
+    refused: tuple[Refused, ...]
+
+
+NO_REASON = Refused("no reason is given", {"reason": " "}, "reason")
+LONG_REASON = Refused("the reason is a story", {"reason": LONG}, "reason")
+
+FORMS: tuple[Form, ...] = (
+    Form(
+        page="feature_change",
+        who="security",
+        good={"version": "{features_version}", "reason": "Go-live"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="types_draft",
+        who="security",
+        good={
+            "document": "{types}",
+            "drop": "",
+            "version": "{types_version}",
+            "reason": "No longer used",
+            "act": "check",
+        },
+        ok=200,
+        refused=(
+            Refused("it is no JSON", {"document": '{"types": ['}, "document"),
+            Refused("a member stands twice", {"document": '{"types": [], "types": []}'}, "document"),
+            Refused("nothing is in it", {"document": ""}, "document"),
+            LONG_REASON,
+        ),
+    ),
+    Form(
+        page="key_new",
+        who="security",
+        good={
+            "source": "kiosk",
+            "name": "agents",
+            "scopes": ["agent_state"],
+            "agents": "order-taker\n\n closing ",
+            "networks": "10.0.0.0/8\n2001:db8::/32",
+            "expires": 90,
+            "reason": "A new kiosk",
+        },
+        ok=200,
+        refused=(
+            Refused("no source", {"source": ""}, "source"),
+            Refused("the name is too long", {"name": "x" * 121}, "name"),
+            Refused("no scope", {"scopes": []}, "scopes"),
+            Refused("a scope that does not exist", {"scopes": ["everything"]}, "scopes"),
+            Refused("a network that is none", {"networks": "10.0.0.0/8\n10.0.0.300"}, "networks"),
+            Refused("it would never live", {"expires": 0}, "expires"),
+            Refused("it would live too long", {"expires": 731}, "expires"),
+            NO_REASON,
+        ),
+    ),
+    Form(
+        page="key_rotate",
+        who="security",
+        good={"overlap": 24, "reason": "Routine"},
+        ok=200,
+        refused=(
+            Refused("no overlap is said", {"overlap": ""}, "overlap"),
+            Refused("the overlap is a year", {"overlap": 24 * 365}, "overlap"),
+            Refused("the overlap is in the past", {"overlap": -1}, "overlap"),
+            NO_REASON,
+        ),
+    ),
+    Form(
+        page="key_revoke",
+        who="security",
+        good={"name": "of the house", "reason": "Leaked"},
+        ok=303,
+        refused=(
+            Refused("the name of another key", {"name": "of the houses"}, "name"),
+            Refused("no name", {"name": ""}, "name"),
+            NO_REASON,
+        ),
+    ),
+    Form(
+        page="invite",
+        who="owner",
+        good={"email": "new@example.com", "roles": ["support"], "reason": "A new colleague"},
+        ok=303,
+        refused=(
+            Refused("no address", {"email": "new"}, "email"),
+            Refused("a member already", {"email": "{member_email}"}, "email"),
+            Refused("oneself", {"email": "{owner_email}"}, "email"),
+            Refused("no role", {"roles": []}, "roles"),
+            Refused("a role that does not exist", {"roles": ["root"]}, "roles"),
+            NO_REASON,
+        ),
+    ),
+    Form(
+        page="person_roles",
+        who="owner",
+        good={"roles": ["support", "privacy"], "reason": "Also privacy", "step": "choose"},
+        ok=200,
+        refused=(
+            Refused("nothing changes", {"roles": ["support"]}, "roles"),
+            Refused("a role that does not exist", {"roles": ["root"]}, "roles"),
+            NO_REASON,
+        ),
+    ),
+    Form(
+        page="token_new",
+        who="security",
+        good={"name": "script", "permissions": ["view_audit"], "expires": 30, "password": PASSWORD},
+        ok=200,
+        refused=(
+            Refused("no name", {"name": ""}, "name"),
+            Refused("no permission", {"permissions": []}, "permissions"),
+            Refused("a permission that the person lacks", {"permissions": ["place_hold"]}, "permissions"),
+            Refused("it would live too long", {"expires": 91}, "expires"),
+            Refused("another password", {"password": PASSWORD + "!"}, "password"),
+        ),
+    ),
+    Form(
+        page="me",
+        who="support",
+        good={"name": "Sofia Lima", "time_zone": "America/Sao_Paulo"},
+        ok=303,
+        refused=(
+            Refused("no name", {"name": ""}, "name"),
+            Refused("a zone that does not exist", {"time_zone": "America/Atlantis"}, "time_zone"),
+        ),
+    ),
+    Form(
+        page="sign_in",
+        who="signed out",
+        good={"username": "{member_email}", "password": PASSWORD},
+        ok=303,
+        refused=(
+            Refused("no address", {"username": "support"}, "username"),
+            Refused("no password", {"password": ""}, "password"),
+        ),
+    ),
+    Form(
+        page="invitation",
+        who="signed out",
+        good={
+            "name": "Inga",
+            "password1": "a long and quiet sentence",
+            "password2": "a long and quiet sentence",
+        },
+        ok=303,
+        refused=(
+            Refused("no name", {"name": ""}, "name"),
+            Refused("a short password", {"password1": "short", "password2": "short"}, "password1"),
+            Refused(
+                "one that all use", {"password1": "password1234", "password2": "password1234"}, "password1"
+            ),
+            Refused("two passwords", {"password2": "a long and loud sentence"}, "password2"),
+        ),
+    ),
+    Form(
+        page="password_reset",
+        who="signed out",
+        good={"email": "anybody@example.com"},
+        ok=302,
+        refused=(Refused("no address", {"email": "anybody"}, "email"),),
+    ),
+)
+
+
+def refused_forms() -> Iterator[tuple[str, Form, Refused]]:
+    """List each refused form with a title."""
+    for form in FORMS:
+        for refused in form.refused:
+            yield f"{form.page}: {refused.why}", form, refused
