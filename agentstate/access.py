@@ -15,18 +15,12 @@ def find_state(scope: Scope, agent: str) -> State | None:
 
 
 def lock_state(scope: Scope, agent: str) -> State | None:
-    """Find the row of a state and lock it until the transaction ends; where there is none, lock its name."""
-    return _locked_row(scope, agent) or _locked_row_after_name(scope, agent)
+    """Wait for the other writers of a state in the order of arrival, then find its row, locked too.
 
-
-def _locked_row_after_name(scope: Scope, agent: str) -> State | None:
-    """Wait for another first write of the same state, then look again."""
+    A row's own lock lets newcomers pass those who wait. The lock of its name does not, and holds before there is a row.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_number(scope, agent)])
-    return _locked_row(scope, agent)
-
-
-def _locked_row(scope: Scope, agent: str) -> State | None:
     return State.objects.select_for_update().filter(scope_hash=scope.hash, agent=agent).first()
 
 

@@ -1,13 +1,11 @@
 """How long working memory is kept, and what the sweep takes away (WM-21, WM-3, PR-3, PR-20)."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from agentstate import tasks
@@ -17,6 +15,7 @@ from agentstate.services.sweep import Swept
 from tests import factories
 from tests.agentstate.clock import Clocked
 from tests.agentstate.rows import row_count, row_of, stored_body, wrapping_key
+from tests.agentstate.threads import apart, in_parallel
 from tests.api import InProcess
 from tests.factories import NOON, order_type, scope, write
 from workspaces import access, encryption
@@ -307,7 +306,7 @@ class TestSweep:
         with ThreadPoolExecutor(1) as elsewhere, transaction.atomic():
             with access.bound(clock.workspace.id):
                 held = State.objects.select_for_update().get(id=row_of(clock.workspace, places[0]).id)
-            assert elsewhere.submit(in_a_connection_of_its_own(clock.sweep)).result(timeout=20).states == 1
+            assert elsewhere.submit(apart, clock.sweep).result(timeout=20).states == 1
             assert held.life == State.Life.LIVE
         assert clock.sweep() == Swept(looked_at=1, states=1)
 
@@ -318,15 +317,7 @@ class TestSweep:
         for place in places:
             clock.write(write(scope=place))
         clock.wait(days=30)
-        start = Barrier(2)
-
-        def work() -> int:
-            start.wait()
-            return sum(batch.states for batch in iter(clock.sweep, Swept()))
-
-        with ThreadPoolExecutor(2) as workers:
-            jobs = [workers.submit(in_a_connection_of_its_own(work)) for _ in range(2)]
-            removed = [job.result(timeout=60) for job in jobs]
+        removed = in_parallel([lambda: sum(batch.states for batch in iter(clock.sweep, Swept()))] * 2)
         assert sum(removed) == 40
         rows = [row_of(clock.workspace, place) for place in places]
         assert {(row.life, row.version) for row in rows} == {("expired", 1)}
@@ -352,15 +343,3 @@ def test_expired_is_not_served_over_the_api(aurora: WorkspaceRef, agent: InProce
     assert (read["body"], read["version"], read["expires"]) == ({"qty": 1}, 1, {})
     assert agent.read(ended).body["version"] == 0
     assert agent.write(write({"qty": 2}, scope=ended)).body["version"] == 2
-
-
-def in_a_connection_of_its_own(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Make a job for a thread, whose connection to the database ends with it."""
-
-    def job() -> Any:
-        try:
-            return work()
-        finally:
-            connection.close()
-
-    return job
