@@ -1,11 +1,7 @@
 """The door to the rows of working memory."""
 
-import hashlib
-
-from django.db import connection
-
 from agentstate.models import State
-from workspaces.models.tenancy import bound_workspace_id
+from workspaces import locks
 from workspaces.scopes import Scope
 
 
@@ -19,11 +15,5 @@ def lock_state(scope: Scope, agent: str) -> State | None:
 
     A row's own lock lets newcomers pass those who wait. The lock of its name does not, and holds before there is a row.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_number(scope, agent)])
+    locks.lock(b"state", scope.hash, agent.encode())
     return State.objects.select_for_update().filter(scope_hash=scope.hash, agent=agent).first()
-
-
-def _lock_number(scope: Scope, agent: str) -> int:
-    name = b"".join((bound_workspace_id().bytes, scope.hash, agent.encode()))
-    return int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True)

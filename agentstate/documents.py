@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.rules import object_types
-from agentstate.types import ObjectType
+from agentstate.types import DroppedField, ObjectType
 from workspaces import documents, encryption
 from workspaces.documents import LiveDocument
 from workspaces.masking import MaskingPolicy, policy_from
@@ -25,6 +25,7 @@ class Declared(msgspec.Struct, frozen=True):
     document: int
     policy: MaskingPolicy
     tombstone_seconds: int
+    dropped: tuple[DroppedField, ...] = ()
 
 
 def declared_for(workspace: WorkspaceRef, agent: str) -> Declared:
@@ -36,6 +37,7 @@ def declared_by_agent(workspace: WorkspaceRef, agents: Iterable[str]) -> dict[st
     """Give what holds for each of these agents, from one reading of the documents."""
     live = documents.live("object-types", "masking", "retention")
     types = types_of(live["object-types"])
+    dropped = _dropped(live["object-types"].id)
     policy = policy_from(live["masking"].body, hash_key=encryption.subkey(workspace, "masking"))
     return {
         agent: Declared(
@@ -43,6 +45,7 @@ def declared_by_agent(workspace: WorkspaceRef, agents: Iterable[str]) -> dict[st
             document=live["object-types"].version,
             policy=policy,
             tombstone_seconds=duration_seconds(live["retention"].body["tombstones"]),
+            dropped=dropped,
         )
         for agent in agents
     }
@@ -51,6 +54,15 @@ def declared_by_agent(workspace: WorkspaceRef, agents: Iterable[str]) -> dict[st
 def types_of(document: LiveDocument) -> tuple[ObjectType, ...]:
     """Give the object types of a document version, read once per process."""
     return _parsed(document.id, _Held(document.body))
+
+
+@lru_cache(maxsize=1024)
+def _dropped(live_id: UUID) -> tuple[DroppedField, ...]:
+    """List what the live version and those before it dropped; a version's past never changes."""
+    return tuple(
+        DroppedField(document, *name.split(".", 1))
+        for document, name in documents.drops("object-types", live_id)
+    )
 
 
 class _Held:

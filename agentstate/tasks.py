@@ -35,5 +35,6 @@ def _sweep(workspace: WorkspaceRef) -> None:
                 "states": total.states,
                 "fields": total.fields,
                 "tombstones": total.tombstones,
+                "damaged": total.damaged,
             },
         )

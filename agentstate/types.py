@@ -57,6 +57,23 @@ class HeldField(msgspec.Struct, frozen=True, array_like=True):
     retention_seconds: int | None = None
 
 
+class Holding(msgspec.Struct, frozen=True):
+    """What the live states of one agent hold that were last written under one type (PR-3)."""
+
+    agent: str
+    type: str
+    states: int
+    fields: dict[str, int]
+
+
+class DroppedField(msgspec.Struct, frozen=True):
+    """A field that a published version of the object types took out of the states that held it (PR-3)."""
+
+    document: int
+    type: str
+    field: str
+
+
 class RemovedField(msgspec.Struct, frozen=True):
     """A field that states still hold and the next types no longer declare (PR-3)."""
 

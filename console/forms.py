@@ -246,10 +246,7 @@ class ZoneSelect(forms.Select):
         options = format_html_join(
             "",
             '<option value="{}"{}>{}</option>',
-            (
-                (zone, " selected" if zone == value else "", title)
-                for zone, title in self.choices  # type: ignore[union-attr, misc]
-            ),
+            ((zone, " selected" if zone == value else "", title) for zone, title in self.choices),
         )
         given = flatatt(self.build_attrs(self.attrs, {**(attrs or {}), "name": name}))
         return format_html("<select{}>{}</select>", given, options)

@@ -4,6 +4,7 @@ import logging
 import logging.config
 import traceback
 from types import TracebackType
+from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
 
@@ -12,6 +13,17 @@ _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tup
 
 class ContentFreeFormatter(JsonFormatter):
     """Writes where an exception came from and its class. Its message may quote content, so it is left out."""
+
+    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+        """Keep ids and numbers alone: a request, or anything else that is not, may quote what was sent."""
+        plain = (str, int, float, bool, type(None))
+        return {name: value for name, value in log_data.items() if isinstance(value, plain)}
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Replace what Django says of a request, such as its path or its Host, by the fact that it said so."""
+        if record.name.startswith("django."):
+            record = logging.makeLogRecord({**record.__dict__, "msg": "django.event", "args": ()})
+        return super().format(record)
 
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802
         kind, _, trace = ei

@@ -16,7 +16,7 @@ from workspaces import access
 from workspaces.errors import NotFound, Problem
 from workspaces.models import Person
 from workspaces.rules.rights import PERMISSIONS
-from workspaces.selectors.people import holders_of, permissions_of
+from workspaces.selectors.people import holders_of, permissions_of, roles_of
 from workspaces.services.people import actor_of
 from workspaces.types import Actor, WorkspaceRef
 
@@ -147,4 +147,4 @@ def _page_in_view(request: HttpRequest) -> str:
 
 def actor(request: Any) -> Actor:
     """Give the person as the audit names them."""
-    return actor_of(request.user, request.origin)
+    return actor_of(request.user, request.origin, roles=roles_of(request.user))

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from agentstate.types import TypeEffects
 from workspaces.http.serializers import PRINTABLE
 
 Kind = Literal["features", "object-types", "masking", "retention", "assembly-policy"]
@@ -61,19 +62,12 @@ class LiveDocumentAnswer(msgspec.Struct, frozen=True):
     document: dict[str, Any]
 
 
-class AgentLeft(msgspec.Struct, frozen=True):
-    """An agent that would have no type any more, and how many states it has: none of them is served then."""
-
-    agent: str
-    states: int
-
-
 class ChangeAnswer(msgspec.Struct, frozen=True):
-    """A change and what became of it; `version` is the published one, `untyped` names whom a proposal leaves behind."""
+    """A change and what became of it; `version` is the published one, `effects` what a proposal does to states."""
 
     diff_id: str
     kind: str
     status: Literal["proposed", "published"]
     replaces: int
     version: int | None = None
-    untyped: list[AgentLeft] = []
+    effects: TypeEffects | None = None

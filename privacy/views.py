@@ -6,9 +6,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentstate.types import UntypedAgent
+from agentstate.types import TypeEffects
 from privacy.rules import documents as rules
-from privacy.serializers import AgentLeft, ApproveChange, ChangeAnswer, LiveDocumentAnswer, ProposeChange
+from privacy.serializers import ApproveChange, ChangeAnswer, LiveDocumentAnswer, ProposeChange
 from privacy.services import documents as services
 from privacy.types import ChangeWish
 from workspaces import access, documents, errors
@@ -21,7 +21,7 @@ from workspaces.types import FieldProblem
 
 _ANYBODY = Needs(any_key=True, any_token=True)
 _KIND = choice("kind", KINDS, "The kind of document.")
-_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1, "untyped": []}
+_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1}
 
 
 class DocumentView(ApiView):
@@ -101,7 +101,7 @@ class DocumentChangesView(ApiView):
         proposal = services.propose_change(
             wish=wish, author_id=self.caller.person_id, actor=self.caller.actor, now=timezone.now()
         )
-        return Response(_answer(proposal.change, proposal.untyped), status=201)
+        return Response(_answer(proposal.change, proposal.effects), status=201)
 
 
 class DocumentApprovalView(ApiView):
@@ -138,12 +138,12 @@ class DocumentApprovalView(ApiView):
         return Response(_answer(access.one(DocumentChange.objects.select_related("published"), id=change_id)))
 
 
-def _answer(change: DocumentChange, untyped: tuple[UntypedAgent, ...] = ()) -> ChangeAnswer:
+def _answer(change: DocumentChange, effects: TypeEffects | None = None) -> ChangeAnswer:
     return ChangeAnswer(
         diff_id=str(change.id),
         kind=change.kind,
         status="published" if change.published else "proposed",
         replaces=change.replaces,
         version=change.published.version if change.published else None,
-        untyped=[AgentLeft(left.agent, left.states) for left in untyped],
+        effects=effects,
     )

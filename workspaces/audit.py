@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import orjson
 import rfc8785
 from django.db import connection
 from django.db.models import QuerySet
@@ -116,11 +117,18 @@ def _walk(entries: QuerySet[Any], heads: QuerySet[Any], *, chain: str) -> ChainS
 
 
 def _follows(entry: ChainedEntry, previous: bytes, seq: int, chain: str) -> bool:
-    return (
-        entry.seq == seq
-        and bytes(entry.previous_hash) == previous
-        and bytes(entry.hash) == entry_hash(entry, chain=chain)
-    )
+    in_place = entry.seq == seq and bytes(entry.previous_hash) == previous
+    return in_place and _is_hashed(entry, chain)
+
+
+def _is_hashed(entry: ChainedEntry, chain: str) -> bool:
+    """Compare the hash: first over a writer ten times as fast, whose text is the same for all but odd numbers."""
+    stored = bytes(entry.hash)
+    try:
+        text = orjson.dumps(_hashed(entry, chain), option=orjson.OPT_SORT_KEYS)
+        return stored == hashlib.sha256(text).digest() or stored == entry_hash(entry, chain=chain)
+    except (TypeError, rfc8785.CanonicalizationError):  # what has no canonical form was not written by us
+        return False
 
 
 def _require_transaction() -> None:
@@ -128,11 +136,12 @@ def _require_transaction() -> None:
         raise ActWithoutTransaction
 
 
-def _who(actor: Actor, on: AuditObject) -> dict[str, str]:
+def _who(actor: Actor, on: AuditObject) -> dict[str, Any]:
     return {
         "actor_kind": actor.kind,
         "actor_id": actor.id,
         "actor_name": actor.name,
+        "actor_roles": list(actor.roles),
         "address": actor.address,
         "request_id": actor.request_id,
         "object_kind": on.kind,
@@ -153,9 +162,9 @@ def _hashed(entry: ChainedEntry, chain: str) -> dict[str, Any]:
         "chain": chain,
         "id": str(entry.id),
         "seq": entry.seq,
-        "at": entry.at.isoformat(),
+        "at": entry.at.astimezone(UTC).isoformat(),
         "act": entry.act,
-        "actor": [entry.actor_kind, entry.actor_id, entry.actor_name],
+        "actor": [entry.actor_kind, entry.actor_id, entry.actor_name, *entry.actor_roles],
         "address": entry.address,
         "request_id": entry.request_id,
         "object": [entry.object_kind, entry.object_id],

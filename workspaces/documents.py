@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from workspaces import locks
 from workspaces.errors import FeatureOff
 from workspaces.models import Document, DocumentHead
 
@@ -33,6 +34,23 @@ def live(*kinds: str) -> dict[str, LiveDocument]:
     if missing:
         found |= _keep(Document.objects.filter(id__in=missing))
     return {kind: found[document_id] for kind, document_id in heads.items()}
+
+
+def hold() -> None:
+    """Keep the documents as they are until the transaction ends: what is decided by them stays decided."""
+    locks.lock_shared(b"documents")
+
+
+def hold_alone() -> None:
+    """Wait until nobody decides by the documents any more, and keep others waiting: for a publication."""
+    locks.lock(b"documents")
+
+
+def drops(kind: str, live_id: UUID) -> list[tuple[int, str]]:
+    """List what versions up to this one took out of what is stored, with the version of each (PR-3)."""
+    until = Document.objects.filter(id=live_id).values("version")
+    rows = Document.objects.filter(kind=kind, version__lte=until).exclude(drop=[])
+    return [(row.version, name) for row in rows.order_by("version") for name in row.drop]
 
 
 def is_on(features: LiveDocument, feature: str) -> bool:

@@ -42,6 +42,7 @@ class Actor(msgspec.Struct, frozen=True):
     kind: Literal["person", "token", "key", "system"]
     id: str
     name: str
+    roles: tuple[str, ...] = ()
     address: str = ""
     request_id: str = ""
 

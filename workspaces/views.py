@@ -25,6 +25,9 @@ from workspaces.serializers import (
 )
 from workspaces.services import profiles
 
+# The published clients refuse a whole profile for one feature that they do not know.
+CLIENT_FEATURES = frozenset({"agent_state"})
+
 
 class ProfileSearchView(ApiView):
     tag = "Profiles"
@@ -139,7 +142,8 @@ class SdkProfileView(ApiView):
         """Say what a client may use in this workspace."""
         live = documents.live("features", "object-types")
         types = [SdkProfileType(declared["type"]) for declared in live["object-types"].body["types"]]
-        return Response(SdkProfile(features=list(live["features"].body["enabled"]), types=types))
+        features = [name for name in live["features"].body["enabled"] if name in CLIENT_FEATURES]
+        return Response(SdkProfile(features=features, types=types))
 
 
 class IngestStatusView(ApiView):

@@ -3,11 +3,11 @@
 A field or a state is gone at its moment, not after it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from agentstate.types import HeldField, ObjectType
+from agentstate.types import DroppedField, HeldField, ObjectType
 
 Mode = Literal["cas", "merge_by_key"]
 
@@ -61,14 +61,15 @@ def live_fields(
     return {name: field for name, field in unexpired_fields(held, declared, now).items() if name in known}
 
 
-def kept_fields(
-    held: Mapping[str, HeldField], declared: ObjectType | None, now: datetime
+def undropped_fields(
+    held: Mapping[str, HeldField], *, kind: str, document: int, dropped: Sequence[DroppedField]
 ) -> dict[str, HeldField]:
-    """Give the fields that a sweep leaves (WM-21, PR-3).
+    """Give the fields of a state that no version since its last write has dropped (PR-3).
 
-    A field that its type dropped goes. Without a type nothing was dropped: all wait, unserved, for their end.
+    `kind` is the type and `document` the version under which the state was written or settled last.
     """
-    return live_fields(held, declared, now) if declared else unexpired_fields(held, declared, now)
+    gone = {drop.field for drop in dropped if drop.document > document and drop.type == kind}
+    return {name: field for name, field in held.items() if name not in gone}
 
 
 def valid_until(updated_at: datetime, retention_seconds: int, declared: ObjectType | None) -> datetime:

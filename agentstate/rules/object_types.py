@@ -9,6 +9,7 @@ import msgspec
 from agentstate.types import (
     ChangedField,
     Field,
+    Holding,
     ObjectType,
     RemovedField,
     ShortenedLimit,
@@ -66,29 +67,27 @@ def problems(document: Any) -> list[FieldProblem]:
 
 
 def effects(
-    before: Sequence[ObjectType],
-    after: Sequence[ObjectType],
-    *,
-    held: Mapping[str, Mapping[str, int]],
-    states: Mapping[str, int],
+    before: Sequence[ObjectType], after: Sequence[ObjectType], holdings: Sequence[Holding]
 ) -> TypeEffects:
     """Tell what publishing `after` does to what is stored (PR-3).
 
-    `held` counts, by agent and field, the states that hold the field; `states` counts the states of each
-    agent. An agent that had no type before is not news.
+    An agent that had no type before is not news, but what its states hold can still be lost.
     """
+    states = Counter({held.agent: 0 for held in holdings})
+    for held in holdings:
+        states[held.agent] += held.states
     moves = [
         _Move(agent, was, declared_type(after, agent))
-        for agent in sorted(states.keys() | held.keys())
+        for agent in sorted(states)
         if (was := declared_type(before, agent)) is not None
     ]
     return TypeEffects(
-        removed=_removed(moves, after, held),
-        changed=_changed(moves, held),
+        removed=_removed(before, after, holdings),
+        changed=_changed(moves, holdings),
         untyped=tuple(
             UntypedAgent(move.agent, states[move.agent])
             for move in moves
-            if move.now is None and states.get(move.agent)
+            if move.now is None and states[move.agent]
         ),
         shortened=_shortened(moves, before, after, states),
     )
@@ -199,18 +198,25 @@ def _retention_problems(declared: Any, path: _Path) -> Iterator[FieldProblem]:
 
 
 def _removed(
-    moves: list[_Move], after: Sequence[ObjectType], held: Mapping[str, Mapping[str, int]]
+    before: Sequence[ObjectType], after: Sequence[ObjectType], holdings: Sequence[Holding]
 ) -> tuple[RemovedField, ...]:
+    """Find what is held, could be served under `before`, and no longer can under `after`."""
     lost: Counter[tuple[str, str]] = Counter()
     places: dict[tuple[str, str], str] = {}
-    for move in moves:
-        successor = move.now or next((found for found in after if found.type == move.was.type), None)
-        for field, states in held.get(move.agent, {}).items():
-            is_lost = successor is None or field not in successor.fields
-            if states and is_lost and field in move.was.fields:
-                lost[move.was.type, field] += states
-                places[move.was.type, field] = _place(after, successor, field)
+    for held in holdings:
+        was, now = _reachable(before, held), _reachable(after, held)
+        for field, states in held.fields.items():
+            is_lost = was is not None and field in was.fields and (now is None or field not in now.fields)
+            if states and is_lost:
+                lost[held.type, field] += states
+                places[held.type, field] = _place(after, now, field)
     return tuple(RemovedField(*key, states, places[key]) for key, states in sorted(lost.items()))
+
+
+def _reachable(types: Sequence[ObjectType], held: Holding) -> ObjectType | None:
+    """Give the type under which states are served, or would be again once their agent has its type back."""
+    by_name = next((found for found in types if found.type == held.type), None)
+    return declared_type(types, held.agent) or by_name
 
 
 def _place(after: Sequence[ObjectType], declared: ObjectType | None, field: str) -> str:
@@ -218,14 +224,16 @@ def _place(after: Sequence[ObjectType], declared: ObjectType | None, field: str)
     return pointer("types") if declared is None else pointer("types", after.index(declared), "fields", field)
 
 
-def _changed(moves: list[_Move], held: Mapping[str, Mapping[str, int]]) -> tuple[ChangedField, ...]:
+def _changed(moves: list[_Move], holdings: Sequence[Holding]) -> tuple[ChangedField, ...]:
     counts: Counter[tuple[str, str, str]] = Counter()
-    for move in moves:
-        for field, states in held.get(move.agent, {}).items():
-            was = move.was.fields.get(field)
-            now = move.now.fields.get(field) if move.now else None
+    by_agent = {move.agent: move for move in moves}
+    for held in holdings:
+        move = by_agent.get(held.agent)
+        for field, states in held.fields.items() if move else ():
+            was = move.was.fields.get(field) if move else None
+            now = move.now.fields.get(field) if move and move.now else None
             if states and was and now:
-                counts.update({(move.was.type, field, aspect): states for aspect in _aspects(was, now)})
+                counts.update({(held.type, field, aspect): states for aspect in _aspects(was, now)})
     return tuple(
         ChangedField(type=name, field=field, states=states, aspect=aspect)
         for (name, field, aspect), states in sorted(counts.items())

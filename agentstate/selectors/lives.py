@@ -25,7 +25,7 @@ def open_life(workspace: WorkspaceRef, row: State | None, declared: Declared, *,
     if row is None or row.life != State.Life.LIVE or now >= valid_until(row, declared):
         return _ended(row)
     body, key = encryption.open_body(workspace, row)
-    held = bodies.unexpired_fields(held_fields(row), declared.type, now)
+    held = kept_fields(row, declared, now=now)
     return Life(
         is_live=True,
         version=row.version,
@@ -38,9 +38,11 @@ def open_life(workspace: WorkspaceRef, row: State | None, declared: Declared, *,
     )
 
 
-def held_fields(row: State) -> dict[str, HeldField]:
-    """Give the fields that a row holds, with the time of the last write that named each."""
-    return {name: HeldField(*entry) for name, entry in row.held.items()}
+def kept_fields(row: State, declared: Declared, *, now: datetime) -> dict[str, HeldField]:
+    """Give the fields that a row still holds: neither dropped by a published version nor expired (PR-3, WM-21)."""
+    held = {name: HeldField(*entry) for name, entry in row.held.items()}
+    held = bodies.undropped_fields(held, kind=row.type, document=row.types_document, dropped=declared.dropped)
+    return bodies.unexpired_fields(held, declared.type, now)
 
 
 def valid_until(row: State, declared: Declared) -> datetime:

@@ -12,7 +12,7 @@ from agentstate import access, documents
 from agentstate.models import State
 from agentstate.rules import bodies
 from agentstate.selectors.lives import open_life, valid_until
-from agentstate.types import StateMetadata, StateRead
+from agentstate.types import Holding, StateMetadata, StateRead
 from workspaces.errors import KeyDestroyed
 from workspaces.scopes import Scope
 from workspaces.types import WorkspaceRef
@@ -127,13 +127,15 @@ def states_by_profile(profile_ids: list[UUID]) -> dict[UUID, int]:
     return dict(live.values_list("handle__profile").annotate(Count("id")).order_by())
 
 
-def held_by_agent() -> dict[str, Counter[str]]:
-    """Count, per agent, in how many states each field is held (PR-3)."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+def holdings() -> list[Holding]:
+    """Count, per agent and type at the last write, the states and in how many each field is held (PR-3)."""
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    states: Counter[tuple[str, str]] = Counter()
     live = State.objects.filter(life=State.Life.LIVE)
-    for agent, held in live.values_list("agent", "held").iterator():
-        counts[agent].update(dict.fromkeys(held, 1))
-    return counts
+    for agent, kind, held in live.values_list("agent", "type", "held").iterator():
+        states[agent, kind] += 1
+        counts[agent, kind].update(dict.fromkeys(held, 1))
+    return [Holding(agent, kind, states[agent, kind], dict(held)) for (agent, kind), held in counts.items()]
 
 
 def _has_another_key(now: State | None, before: State | None) -> bool:

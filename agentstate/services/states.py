@@ -13,6 +13,7 @@ from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
 from agentstate.types import Draft, Life, RememberedWrite, StateDeletion, StateWrite, StoredState
+from workspaces.documents import hold, require_feature
 from workspaces.encryption import destroy_keys, keyed_hash
 from workspaces.masking import mask_fields
 from workspaces.rules import json
@@ -43,7 +44,7 @@ class _Attempt(msgspec.Struct, frozen=True):
 def store_state(*, caller: Caller, write: StateWrite, now: datetime) -> StoredState:
     """Store one write of a working memory state (WM-7 to WM-15).
 
-    1. Lock the row of the state, or its name where there is no row.
+    1. Hold the documents as they are, and lock the state.
     2. Answer a write that was sent again as the first time.
     3. Refuse another person's subject (409), a scope kind that is not declared (422), another version (412).
     4. Draft the next body: a field that is not declared and a body over the cap are answers, not errors.
@@ -52,8 +53,9 @@ def store_state(*, caller: Caller, write: StateWrite, now: datetime) -> StoredSt
     Raises AgentStateConflict, InvalidFieldValue, SubjectMismatch, ScopeKindNotDeclared, Conflict, InvalidInput.
     """
     scope = scope_of(caller.workspace, kind=write.scope_kind, id=write.scope_id)
-    declared = documents.declared_for(caller.workspace, write.agent)
+    declared = _held_declared(caller.workspace, write.agent)
     row = access.lock_state(scope, write.agent)
+    now = max(now, row.updated_at) if row else now
     life = life_of(caller.workspace, row, declared, now=now)
     attempt = _Attempt(caller, write, scope, declared, life, now)
     earlier = _sent_before(attempt)
@@ -73,7 +75,7 @@ def delete_state(
     *, caller: Caller, scope: Scope, agent: str, if_version: int | None, now: datetime
 ) -> StateDeletion:
     """Remove a whole state; it reads as never written afterwards (WM-16b). Raises AgentStateConflict."""
-    declared = documents.declared_for(caller.workspace, agent)
+    declared = _held_declared(caller.workspace, agent)
     row = access.lock_state(scope, agent)
     life = life_of(caller.workspace, row, declared, now=now)
     if if_version is not None:
@@ -96,6 +98,13 @@ def entomb(
     state.recent_writes = resends.dump(resends.without_bodies(resends.load(bytes(state.recent_writes))))
     state.types_document = declared.document
     state.due_at = now + timedelta(seconds=declared.tombstone_seconds)
+
+
+def _held_declared(workspace: WorkspaceRef, agent: str) -> Declared:
+    """Read what holds for an agent so that no publication comes between the reading and the commit (PR-3, PR-4)."""
+    hold()
+    require_feature(documents.FEATURE)
+    return documents.declared_for(workspace, agent)
 
 
 def _draft(attempt: _Attempt) -> Draft:

@@ -1,6 +1,7 @@
 """What has expired leaves what is stored, in bounded batches, safe with many workers (WM-21, PR-20)."""
 
-from datetime import datetime
+import logging
+from datetime import datetime, timedelta
 
 import msgspec
 from django.db import transaction
@@ -9,15 +10,17 @@ from django.db.models import Q
 from agentstate import documents, encryption
 from agentstate.documents import Declared
 from agentstate.models import State
-from agentstate.rules import bodies
-from agentstate.selectors.lives import due_at, held_fields, valid_until
+from agentstate.selectors.lives import due_at, kept_fields, valid_until
 from agentstate.services.states import entomb
-from workspaces.documents import live
-from workspaces.errors import KeyDestroyed
+from workspaces.documents import hold, live
+from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.rules import json
 from workspaces.types import WorkspaceRef
 
+log = logging.getLogger("lastro.agentstate")
+
 BATCH = 200
+LOOK_AGAIN_AT_DAMAGE = timedelta(hours=1)
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -27,6 +30,7 @@ class Swept(msgspec.Struct, frozen=True):
     states: int = 0
     fields: int = 0
     tombstones: int = 0
+    damaged: int = 0
 
     def __add__(self, other: "Swept") -> "Swept":
         return Swept(
@@ -43,13 +47,26 @@ def sweep_states(*, workspace: WorkspaceRef, now: datetime) -> Swept:
 
     Nothing here changes a version (WM-9). Rows that another worker or writer holds are skipped.
     """
+    hold()
     current = live("object-types")["object-types"].version
     due = State.objects.filter(Q(due_at__lte=now) | Q(types_document__lt=current))
     rows = list(due.select_for_update(skip_locked=True)[:BATCH])
     swept = Swept(looked_at=len(rows))
     for row in rows:
-        swept += _settle(workspace, row, documents.declared_for(workspace, row.agent), now=now)
+        swept += _settle_alone(workspace, row, documents.declared_for(workspace, row.agent), now=now)
     return swept
+
+
+def _settle_alone(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
+    """Settle a row; one that does not verify is named in the log and looked at again later, and stops no other."""
+    try:
+        with transaction.atomic():
+            return _settle(workspace, row, declared, now=now)
+    except Tampered:
+        log.error("state.damaged", extra={"workspace": str(workspace.id), "state": str(row.id)})
+        later = now + LOOK_AGAIN_AT_DAMAGE
+        State.objects.filter(id=row.id).update(due_at=later, types_document=declared.document)
+        return Swept(damaged=1)
 
 
 def _settle(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
@@ -73,9 +90,8 @@ def _settle_tombstone(row: State, declared: Declared, *, now: datetime) -> Swept
 
 def _settle_fields(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
     """Take the fields out that expired or were dropped, and seal the rest again at the same version."""
-    held = held_fields(row)
-    kept = bodies.kept_fields(held, declared.type, now)
-    gone = set(held) - set(kept)
+    kept = kept_fields(row, declared, now=now)
+    gone = set(row.held) - set(kept)
     if gone:
         try:
             body, key = encryption.open_body(workspace, row)

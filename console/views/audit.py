@@ -16,6 +16,7 @@ from console.rows import AuditRow, Fact, Filter, named, object_words, result_sta
 from workspaces import access
 from workspaces.models import AuditEntry
 from workspaces.paging import page
+from workspaces.rules.rights import ROLE_TITLES
 from workspaces.selectors.audit import AuditFilter, entries, known_acts, known_object_kinds, neighbours
 from workspaces.selectors.people import members
 
@@ -121,7 +122,7 @@ def _row(request: Any, entry: AuditEntry) -> AuditRow:
     return AuditRow(
         at=entry.at,
         actor=entry.actor_name,
-        role=entry.actor_kind,
+        role=_as(entry),
         action=entry.act,
         object=object_words(entry),
         reason=entry.reason,
@@ -133,7 +134,7 @@ def _row(request: Any, entry: AuditEntry) -> AuditRow:
 def _facts(entry: AuditEntry) -> list[Fact]:
     return [
         Fact(label=_("Who"), value=entry.actor_name),
-        Fact(label=_("As"), value=entry.actor_kind),
+        Fact(label=_("As"), value=_as(entry)),
         Fact(label=_("From"), value=entry.address, mono=True),
         Fact(label=_("Object"), value=f"{entry.object_kind} {entry.object_id}".strip(), mono=True),
         Fact(label=_("Reason"), value=entry.reason),
@@ -141,6 +142,12 @@ def _facts(entry: AuditEntry) -> list[Fact]:
         Fact(label=_("Hash"), value=bytes(entry.hash).hex(), mono=True, copy=_("Copy the hash")),
         Fact(label=_("Hash before"), value=bytes(entry.previous_hash).hex(), mono=True),
     ]
+
+
+def _as(entry: AuditEntry) -> str:
+    """Say as what somebody acted: the roles held then, or the kind of actor."""
+    roles = ", ".join(ROLE_TITLES.get(role, role) for role in entry.actor_roles)
+    return roles or entry.actor_kind
 
 
 def _words(value: Any) -> str:

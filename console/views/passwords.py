@@ -5,18 +5,19 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import (
+    INTERNAL_RESET_SESSION_TOKEN,
     PasswordResetCompleteView,
     PasswordResetConfirmView,
     PasswordResetDoneView,
     PasswordResetView,
 )
 from django.forms import Form
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse_lazy
 from django.utils import timezone
 
 from workspaces.models import Person
-from workspaces.services.people import note_new_password
+from workspaces.services.people import choose_password
 
 
 class AskForLink(PasswordResetView):
@@ -40,10 +41,12 @@ class ChooseNew(PasswordResetConfirmView):
     success_url = reverse_lazy("console:password_reset_complete")
 
     def form_valid(self, form: "SetPasswordForm[Person]") -> HttpResponse:
-        answer = super().form_valid(form)
+        """Save by our service, which writes the audit entry in the same transaction (PR-24)."""
         origin: Any = self.request.origin  # type: ignore[attr-defined]
-        note_new_password(person=form.user, origin=origin, now=timezone.now())
-        return answer
+        password = form.cleaned_data["new_password1"]
+        choose_password(person=form.user, password=password, origin=origin, now=timezone.now())
+        del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
+        return HttpResponseRedirect(self.get_success_url())
 
     def form_invalid(self, form: "SetPasswordForm[Person]") -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form), status=422)

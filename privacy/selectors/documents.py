@@ -31,8 +31,7 @@ def type_effects(live: LiveDocument, document: dict[str, Any]) -> TypeEffects:
     return object_types.effects(
         types_of(live),
         object_types.parse_types(document),
-        held=states.held_by_agent(),
-        states=states.states_by_agent(),
+        states.holdings(),
     )
 
 

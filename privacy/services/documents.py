@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 from django.db import transaction
 
-from agentstate.types import UntypedAgent
+from agentstate.types import TypeEffects
 from privacy.rules import documents as rules
 from privacy.selectors.documents import preview
 from privacy.types import ChangeWish, Preview
@@ -18,10 +18,10 @@ from workspaces.types import Actor, AuditObject, FieldProblem
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A proposed change, and the agents with states that it would leave without a type (PR-3)."""
+    """A proposed change, and of object types what it would do to the states that are stored (PR-3)."""
 
     change: DocumentChange
-    untyped: tuple[UntypedAgent, ...] = ()
+    effects: TypeEffects | None = None
 
 
 @transaction.atomic
@@ -53,17 +53,18 @@ def propose_change(*, wish: ChangeWish, author_id: UUID | None, actor: Actor, no
         reason=wish.reason,
         facts={"change": str(change.id), "replaces": wish.replaces},
     )
-    return Proposal(change, found.types.untyped if found.types else ())
+    return Proposal(change, found.types)
 
 
 @transaction.atomic
 def publish_change(*, change_id: UUID, publisher_id: UUID | None, actor: Actor, now: datetime) -> Document:
     """Publish a proposed version; it holds from the commit on, in every process (PR-4).
 
-    1. Lock the head of the kind, so that one publication goes at a time.
+    1. Wait for the writes that are under way, and keep new ones waiting, so that one publication goes at a time.
     2. Refuse when the live version moved since the proposal, or when what is stored would break now.
     3. Write the version, move the head, and write the audit entry, in this transaction.
     """
+    documents.hold_alone()
     change = access.one(DocumentChange.objects.select_for_update(), id=change_id)
     if change.status != DocumentChange.Status.PROPOSED:
         raise Conflict("The change was published before.")
@@ -77,6 +78,7 @@ def publish_change(*, change_id: UUID, publisher_id: UUID | None, actor: Actor, 
         kind=change.kind,
         version=before.version + 1,
         body=change.body,
+        drop=change.drop,
         reason=change.reason,
         published_by_id=publisher_id,
         published_at=now,

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agentstate.rules import bodies
 from agentstate.rules.bodies import DELETE, is_delete, next_body, undeclared
-from agentstate.types import Field, HeldField, ObjectType
+from agentstate.types import DroppedField, Field, HeldField, ObjectType
 
 START = datetime(2026, 3, 31, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -191,20 +191,34 @@ def test_an_expired_field_is_not_served() -> None:
     assert bodies.unexpired_fields(held, declared, then).keys() == {"step"}
 
 
-def test_a_dropped_field_is_not_served_and_goes_with_the_sweep() -> None:
-    """WM-3, PR-3: from publication on a dropped field is not served, and the sweep takes it."""
+def test_an_undeclared_field_is_not_served_and_waits() -> None:
+    """WM-3: from publication on a removed field is not served; only a drop takes it out of what is stored."""
     held = {"old": named(), "step": named()}
     assert bodies.live_fields(held, declare("step"), START).keys() == {"step"}
     assert bodies.unexpired_fields(held, declare("step"), START).keys() == {"old", "step"}
-    assert bodies.kept_fields(held, declare("step"), START).keys() == {"step"}
 
 
 def test_without_a_type_nothing_is_served_and_nothing_removed_early() -> None:
     """WM-2, PR-3: an agent that lost its type keeps what it stored, unserved, until it expires."""
     held = {"phone": named(kept=2 * HOUR), "step": named()}
     assert bodies.live_fields(held, None, START) == {}
-    assert bodies.kept_fields(held, None, START).keys() == {"phone", "step"}
-    assert bodies.kept_fields(held, None, START + 2 * HOUR).keys() == {"step"}
+    assert bodies.unexpired_fields(held, None, START).keys() == {"phone", "step"}
+    assert bodies.unexpired_fields(held, None, START + 2 * HOUR).keys() == {"step"}
+
+
+@pytest.mark.parametrize(
+    ("why", "drop", "kept"),
+    [
+        ("dropped since", DroppedField(document=3, type="closing", field="old"), {"step"}),
+        ("dropped before it was written again", DroppedField(2, "closing", "old"), {"old", "step"}),
+        ("of another type", DroppedField(3, "cart", "old"), {"old", "step"}),
+        ("another field", DroppedField(3, "closing", "phone"), {"old", "step"}),
+    ],
+)
+def test_a_dropped_field_is_gone(why: str, drop: DroppedField, kept: set[str]) -> None:
+    """PR-3: what a version dropped after the last write is gone, whatever is declared now."""
+    held = {"old": named(), "step": named()}
+    assert bodies.undropped_fields(held, kind="closing", document=2, dropped=[drop]).keys() == kept, why
 
 
 def test_the_next_expiry_is_the_earliest() -> None:

@@ -199,6 +199,12 @@ class TestField:
         assert read.expires == {"phone": read.valid_until} == {"phone": NOON + timedelta(days=2)}
 
 
+TWO_OTHERS = [
+    {"type": name, "version": "1", "ownership": "agent", "fields": {}, "agents": [f"agent-{name}"]}
+    for name in ("a", "b")
+]
+
+
 class TestDropped:
     """A field or a type that a published version took away."""
 
@@ -217,17 +223,31 @@ class TestDropped:
         assert clock.sweep() == Swept()
 
     def test_field_that_comes_back(self, aurora: WorkspaceRef, clock: Clocked) -> None:
-        """WM-3: before the sweep it is served again, after it is gone for good."""
-        places = [scope(), scope()]
-        for place in places:
-            clock.write(write({"remark": "old"}, scope=place))
-        publish(aurora, fields=without("remark"), drop=("order.remark",))
-        publish(aurora)
-        assert clock.read(places[0]).body == {"remark": "old"}
+        """PR-3: dropped is gone: declared again, before or after the sweep, what was held does not come back."""
+        swept, unswept = scope(), scope()
+        clock.write(write({"remark": "old", "qty": 1}, scope=swept))
         publish(aurora, fields=without("remark"), drop=("order.remark",))
         clock.sweep()
+        clock.write(write({"qty": 1}, scope=unswept))
         publish(aurora)
-        assert [clock.read(place).body for place in places] == [{}, {}]
+        clock.write(write({"remark": "old"}, scope=unswept))
+        publish(aurora, fields=without("remark"), drop=("order.remark",))
+        publish(aurora)
+        assert [clock.read(place).body for place in (swept, unswept)] == [{"qty": 1}, {"qty": 1}]
+        assert clock.write(write({"qty": 2}, scope=unswept)).stored
+        assert clock.read(unswept).body == {"qty": 2}
+        clock.sweep()
+        assert [stored_body(aurora, place) for place in (swept, unswept)] == [{"qty": 1}, {"qty": 2}]
+
+    def test_field_written_again_after_the_drop(self, aurora: WorkspaceRef, clock: Clocked) -> None:
+        """PR-3: a drop takes what was held before it, and nothing that is written later."""
+        place = scope()
+        clock.write(write({"remark": "old", "qty": 1}, scope=place))
+        publish(aurora, fields=without("remark"), drop=("order.remark",))
+        publish(aurora)
+        clock.write(write({"remark": "new"}, scope=place))
+        clock.sweep()
+        assert clock.read(place).body == {"qty": 1, "remark": "new"}
 
     def test_field_of_a_tombstone(self, clock: Clocked, aurora: WorkspaceRef) -> None:
         """PR-12, PR-20: a tombstone holds no field: it is looked at once and stays."""
@@ -239,16 +259,29 @@ class TestDropped:
         assert clock.write(write({"qty": 1}, scope=place)).version == 2
 
     def test_type(self, aurora: WorkspaceRef, clock: Clocked) -> None:
-        """WM-2, WM-21: states of an agent without a type are not served, wait, and end by their time at the write."""
+        """PR-3: a type that is removed with its fields dropped leaves empty states, and they stay empty."""
         place = scope()
         clock.write(write({"phone": PHONE, "qty": 1}, scope=place))
-        others = [{"type": name, "version": "1", "ownership": "agent", "fields": {}} for name in ("a", "b")]
-        factories.publish_types(aurora, *others, drop=["order.phone", "order.qty"])
+        factories.publish_types(aurora, *TWO_OTHERS, drop=["order.phone", "order.qty"])
+        assert (clock.read(place).body, clock.read(place).version) == ({}, 1)
+        assert clock.sweep() == Swept(looked_at=1, fields=2)
+        assert stored_body(aurora, place) == {}
+        factories.publish_types(aurora, *TWO_OTHERS, factories.ORDER_TYPE)
+        assert (clock.read(place).body, clock.read(place).version) == ({}, 1)
+
+    def test_agent_without_a_type(self, aurora: WorkspaceRef, clock: Clocked) -> None:
+        """WM-2, WM-21: states of an agent that only lost its type are not served, wait, and end by their time."""
+        place = scope()
+        clock.write(write({"phone": PHONE, "qty": 1}, scope=place))
+        nobodys = factories.order_type(agents=["somebody-else"])
+        factories.publish_types(aurora, nobodys, *TWO_OTHERS)
         assert (clock.read(place).body, clock.read(place).version) == ({}, 1)
         assert clock.sweep() == Swept(looked_at=1)
         assert stored_body(aurora, place).keys() == {"phone", "qty"}
         assert clock.wait(hours=24).sweep() == Swept(looked_at=1, fields=1)
         assert stored_body(aurora, place).keys() == {"qty"}
+        factories.publish_types(aurora, factories.ORDER_TYPE)
+        assert clock.read(place).body == {"qty": 1}
         clock.wait(days=29)
         assert clock.read(place).version == 0
         assert clock.sweep() == Swept(looked_at=1, states=1)
@@ -264,6 +297,20 @@ class TestSweep:
         encryption.destroy_keys(aurora, row_of(aurora, place).data_key_id)
         assert clock.wait(hours=24).sweep() == Swept(looked_at=1, states=1)
         assert row_of(aurora, place).body is None
+
+    def test_of_a_damaged_row(self, aurora: WorkspaceRef, clock: Clocked) -> None:
+        """PR-20, PL-12: a row that does not verify stops no other one, and is looked at again an hour later."""
+        damaged, whole = scope(), scope()
+        for place in (damaged, whole):
+            clock.write(write({"phone": PHONE, "qty": 1}, scope=place))
+        row = row_of(aurora, damaged)
+        with access.bound(aurora.id):
+            State.objects.filter(id=row.id).update(body=bytes(row.body)[:-1] + b"x")
+        clock.wait(hours=24)
+        assert clock.sweep() == Swept(looked_at=2, fields=1, damaged=1)
+        assert stored_body(aurora, whole).keys() == {"qty"}
+        assert clock.sweep() == Swept()
+        assert clock.wait(hours=1).sweep() == Swept(looked_at=1, damaged=1)
 
     def test_goes_in_batches(self, clock: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
         """PR-20: never more rows than a batch in one transaction, until none is left."""

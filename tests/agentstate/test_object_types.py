@@ -12,6 +12,7 @@ from agentstate.types import (
     SCOPE_KINDS,
     ChangedField,
     Field,
+    Holding,
     ObjectType,
     RemovedField,
     ShortenedLimit,
@@ -192,7 +193,18 @@ def of(
     held: Mapping[str, Mapping[str, int]],
     **states: int,
 ) -> TypeEffects:
-    return effects(types(*before), types(*after), held=held, states=states)
+    """Say what a document does to states that were written under the types before."""
+    was = types(*before)
+    holdings = [
+        Holding(
+            agent=agent,
+            type=(declared_type(was, agent) or was[0]).type,
+            states=states.get(agent, 0),
+            fields=dict(held.get(agent, {})),
+        )
+        for agent in sorted({*held, *states})
+    ]
+    return effects(was, types(*after), holdings)
 
 
 TWO_FIELDS = {"step": {"type": "text"}, "phone": {"type": "string"}}
@@ -249,6 +261,21 @@ def test_agents_without_a_type_before_are_no_news() -> None:
     """PR-3: only what this document changes is an effect of it."""
     two = [a_type(), a_type("cart")]
     assert of(two, two, {"stray": {"step": 2}}, stray=2) == TypeEffects()
+
+
+def test_an_agent_that_falls_to_another_type() -> None:
+    """PR-3: what states hold is lost too where their agent had no type before and now falls to one that lacks it."""
+    holdings = [Holding("stray", "closing", 2, {"step": 2})]
+    before, after = types(a_type(agents=["x"]), a_type("cart")), types(a_type("cart", fields={}))
+    assert effects(before, after, holdings).removed == (
+        RemovedField("closing", "step", 2, "/types/0/fields/step"),
+    )
+
+
+def test_what_was_lost_before_is_no_news() -> None:
+    """PR-3: what could not be served before this document is not lost by it."""
+    holdings = [Holding("a", "gone", 2, {"step": 2})]
+    assert effects(types(a_type(fields={})), types(a_type(fields={})), holdings).removed == ()
 
 
 @pytest.mark.parametrize(

@@ -350,12 +350,12 @@ def test_agents_left_without_a_type_are_named(
     other = factories.order_type(type="other", agents=["somebody"])
     left = {"types": [factories.order_type(agents=["nobody"]), other]}
     proposed = propose(security, "object-types", left)
-    assert proposed.body["untyped"] == [{"agent": "order-taker", "states": 2}]
+    assert proposed.body["effects"]["untyped"] == [{"agent": "order-taker", "states": 2}]
     assert agent.read(scope).body["body"] == {"step": "cart"}
     assert approve(security, proposed).status == 200
     assert agent.read(scope).body["body"] == {}
     back = propose(security, "object-types", {"types": [factories.ORDER_TYPE, other]})
-    assert back.body["untyped"] == []
+    assert back.body["effects"]["untyped"] == []
     assert approve(security, back).status == 200
     assert agent.read(scope).body["body"] == {"step": "cart"}
 
@@ -368,7 +368,7 @@ def test_a_type_is_removed_only_with_all_that_it_holds(
     answer = propose(security, "object-types", {"types": []})
     assert (answer.status, problems(answer)) == (422, [("/types", "field_held")] * 2)
     gone = propose(security, "object-types", {"types": []}, drop=["order.step", "order.qty"])
-    assert (gone.status, gone.body["untyped"]) == (201, [{"agent": "order-taker", "states": 1}])
+    assert (gone.status, gone.body["effects"]["untyped"]) == (201, [{"agent": "order-taker", "states": 1}])
     assert approve(security, gone).status == 200
 
 

@@ -130,6 +130,12 @@ class Migration(migrations.Migration):
                 ("actor_kind", models.CharField(max_length=10)),
                 ("actor_id", models.CharField(max_length=64)),
                 ("actor_name", models.CharField(max_length=320)),
+                (
+                    "actor_roles",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=20), default=list, size=None
+                    ),
+                ),
                 ("address", models.CharField(max_length=64)),
                 ("request_id", models.CharField(max_length=64)),
                 ("object_kind", models.CharField(max_length=40)),
@@ -178,6 +184,12 @@ class Migration(migrations.Migration):
                 ("kind", models.CharField(max_length=40)),
                 ("version", models.PositiveIntegerField()),
                 ("body", models.JSONField()),
+                (
+                    "drop",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=128), blank=True, default=list, size=None
+                    ),
+                ),
                 ("reason", models.TextField()),
                 ("published_at", models.DateTimeField()),
                 (
@@ -615,6 +627,12 @@ class Migration(migrations.Migration):
                 ("actor_kind", models.CharField(max_length=10)),
                 ("actor_id", models.CharField(max_length=64)),
                 ("actor_name", models.CharField(max_length=320)),
+                (
+                    "actor_roles",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=20), default=list, size=None
+                    ),
+                ),
                 ("address", models.CharField(max_length=64)),
                 ("request_id", models.CharField(max_length=64)),
                 ("object_kind", models.CharField(max_length=40)),

@@ -6,6 +6,7 @@ Entries are append-only: a trigger refuses UPDATE, DELETE and TRUNCATE to everyb
 import uuid
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from workspaces.models.tenancy import TenantModel
@@ -21,6 +22,7 @@ class ChainedEntry(models.Model):
     actor_kind = models.CharField(max_length=10)
     actor_id = models.CharField(max_length=64)
     actor_name = models.CharField(max_length=320)
+    actor_roles: Any = ArrayField(models.CharField(max_length=20), default=list)
     address = models.CharField(max_length=64)
     request_id = models.CharField(max_length=64)
     object_kind = models.CharField(max_length=40)

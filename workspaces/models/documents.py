@@ -17,6 +17,7 @@ class Document(TenantModel):
     kind = models.CharField(max_length=40)
     version = models.PositiveIntegerField()
     body: Any = models.JSONField()
+    drop: Any = ArrayField(models.CharField(max_length=128), default=list, blank=True)
     reason = models.TextField()
     published_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
     published_at = models.DateTimeField()

@@ -5,14 +5,15 @@ from datetime import datetime
 from ipaddress import ip_address, ip_network
 from uuid import UUID
 
+import msgspec
 from django.db.models import Q, QuerySet
 
 from workspaces import access, encryption
 from workspaces.errors import Forbidden, Unauthenticated
-from workspaces.models import ApiKey, PersonalToken
+from workspaces.models import ApiKey, Person, PersonalToken
 from workspaces.models.credentials import Credential
 from workspaces.rules.credentials import SOURCE_KEY, KeyText, parse_key
-from workspaces.selectors.people import permissions_of
+from workspaces.selectors.people import permissions_of, roles_of
 from workspaces.types import Actor, Caller, Origin, WorkspaceRef
 
 
@@ -85,12 +86,19 @@ def _person_caller(parts: KeyText, origin: Origin, now: datetime) -> Caller:
         raise Unauthenticated
     return Caller(
         workspace=workspace,
-        actor=_actor("token", token, token.person.email, origin),
+        actor=msgspec.structs.replace(
+            _actor("token", token, token.person.email, origin), roles=_roles_in(workspace, token.person)
+        ),
         credential_id=token.id,
         person_id=token.person_id,
         permissions=allowed,
         last_used_on=token.last_used_on,
     )
+
+
+def _roles_in(workspace: WorkspaceRef, person: Person) -> tuple[str, ...]:
+    with access.bound(workspace.id):
+        return roles_of(person)
 
 
 def _actor(kind: str, credential: Credential, name: str, origin: Origin) -> Actor:

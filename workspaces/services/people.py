@@ -11,11 +11,12 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 
-from workspaces import access, audit, encryption
+from workspaces import access, audit, encryption, locks
 from workspaces.errors import InvitationInvalid, RoleNotAllowed
-from workspaces.models import Invitation, Membership, Person, Role
+from workspaces.models import Invitation, Membership, Person, PersonalToken, Role
 from workspaces.rules.rights import ROLE_TITLES, ROLES
-from workspaces.selectors.people import roles_of
+from workspaces.rules.rights import permissions_of as permissions_of_roles
+from workspaces.selectors.people import require_permission, roles_of
 from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
 
 INVITATION_LIFE = timedelta(days=7)
@@ -24,12 +25,13 @@ LOCKED_FOR = timedelta(minutes=15)
 _MEMBER_ALREADY = "This person is a member already: change their roles instead."
 
 
-def actor_of(person: Person, origin: Origin) -> Actor:
-    """Give a person as the audit names them."""
+def actor_of(person: Person, origin: Origin, *, roles: tuple[str, ...] = ()) -> Actor:
+    """Give a person as the audit names them, with the roles held where they act."""
     return Actor(
         kind="person",
         id=str(person.id),
         name=person.email,
+        roles=roles,
         address=origin.address,
         request_id=origin.request_id,
     )
@@ -155,18 +157,25 @@ def join(*, person: Person, roles: Iterable[str], actor: Actor, now: datetime) -
 def change_roles(
     *, person: Person, roles: Iterable[str], changer: Person, reason: str, actor: Actor, now: datetime
 ) -> None:
-    """Give a member of the bound workspace exactly these roles. Nobody changes their own (PL-2)."""
+    """Give a member of the bound workspace exactly these roles (PL-2).
+
+    Nobody changes their own. One change goes at a time, and the changer must still hold the right then, so that two
+    owners who take it from each other leave one. Tokens that need a permission that goes are revoked (PL-3).
+    """
     require_another(person_id=person.id, changer_id=changer.id)
-    access.one(Membership.objects.select_for_update(), person=person)
+    locks.lock(b"roles")
+    require_permission(changer, access.one(Membership, person=changer).workspace.ref, "manage_people")
+    access.one(Membership, person=person)
     before, after = list(roles_of(person)), _known_roles(roles)
     _set_roles(person, after)
+    revoked = _revoke_tokens_beyond(person, permissions_of_roles(after), now=now)
     audit.record(
         "role.change",
         actor=actor,
         now=now,
         on=AuditObject("person", str(person.id)),
         reason=reason,
-        facts={"before": before, "after": after},
+        facts={"before": before, "after": after, "tokens_revoked": revoked},
     )
 
 
@@ -216,8 +225,10 @@ def is_own_password(*, person: Person, password: str, origin: Origin, now: datet
 
 
 @transaction.atomic
-def note_new_password(*, person: Person, origin: Origin, now: datetime) -> None:
-    """Write to the deployment's chain that a person chose a new password by the link that was mailed to them."""
+def choose_password(*, person: Person, password: str, origin: Origin, now: datetime) -> None:
+    """Give a person the new password that they chose by the link that was mailed to them (PL-4)."""
+    person.set_password(password)
+    person.save(update_fields=["password"])
     audit.record_outside(
         "person.new_password",
         actor=actor_of(person, origin),
@@ -237,6 +248,12 @@ def note_sign_out(*, person: Person, origin: Origin, now: datetime) -> None:
 def _require_password(person: Person, password: str, *, origin: Origin, now: datetime) -> None:
     if not is_own_password(person=person, password=password, origin=origin, now=now):
         raise InvitationInvalid("The address has an account already: use its password.")
+
+
+def _revoke_tokens_beyond(person: Person, held: frozenset[str], *, now: datetime) -> int:
+    """Revoke the person's tokens that hold more than the person does; give how many."""
+    live = PersonalToken.objects.filter(person=person, revoked_at=None)
+    return live.exclude(permissions__contained_by=sorted(held)).update(revoked_at=now)
 
 
 def _set_roles(person: Person, roles: list[str]) -> None:

@@ -107,7 +107,7 @@ def _expiring(wish: KeyWish, expires_at: datetime) -> KeyWish:
 def _open_the_feature(now: datetime) -> None:
     """Publish the object type and switch working memory on, as the security person would."""
     security = Person.objects.get(email="security@example.com")
-    actor = people.actor_of(security, Origin(address="127.0.0.1"))
+    actor = people.actor_of(security, Origin(address="127.0.0.1"), roles=("security",))
     version = documents.live("object-types")["object-types"].version
     wish = ChangeWish(
         kind="object-types",

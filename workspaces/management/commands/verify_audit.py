@@ -15,11 +15,14 @@ class Command(BaseCommand):
         parser.add_argument("--workspace", help="only this one (its slug)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        wanted = options["workspace"]
+        chosen = [found for found in access.every_workspace() if wanted in {None, found.slug}]
+        if wanted and not chosen:
+            raise CommandError("There is no workspace with that slug.")
         states = {"deployment": verify_deployment_chain()}
-        for workspace in access.every_workspace():
-            if options["workspace"] in {None, workspace.slug}:
-                with access.bound(workspace.id):
-                    states[workspace.slug] = verify_chain()
+        for workspace in chosen:
+            with access.bound(workspace.id):
+                states[workspace.slug] = verify_chain()
         for name, state in states.items():
             self.stdout.write(f"{name}: {self._sentence(state)}")
         if any(state.first_bad is not None for state in states.values()):
