@@ -1,11 +1,13 @@
 """What the tests of the pages share: the house, and people who are signed in."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from console.logging import ContentFreeFormatter
 from tests import factories
 from tests.console.house import House, build_house
 from workspaces.models import Person
@@ -31,6 +33,13 @@ def signed_in(db: None) -> SignedIn:
         return client
 
     return client_of
+
+
+@pytest.fixture
+def written_log(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
+    """Keep what is logged at every level; give it as the server would write it."""
+    caplog.set_level(logging.DEBUG)
+    return lambda: "\n".join(map(ContentFreeFormatter().format, caplog.records))
 
 
 @pytest.fixture
