@@ -12,6 +12,7 @@ from tests.console.conftest import SignedIn
 from workspaces import access
 from workspaces.models import Invitation, Person
 from workspaces.selectors.people import roles_of
+from workspaces.services import people
 from workspaces.types import WorkspaceRef
 
 PASSWORD = "a long and quiet sentence"
@@ -68,8 +69,6 @@ def test_invited_person_with_an_account_joins_with_its_password(
 
 
 def invited(workspace: WorkspaceRef, email: str) -> str:
-    from workspaces.services import people
-
     with access.bound(workspace.id):
         token = people.invite(
             workspace=workspace,
