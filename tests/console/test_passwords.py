@@ -27,7 +27,7 @@ def mailed_link(person: Person, **headers: str) -> str:
 
 
 def test_password_is_changed_by_the_mailed_link(security: Person) -> None:
-    """PL-4, PR-21: the link opens a form, once; then the new password holds, the old one does not, and it is audited."""
+    """PL-4, PR-21: the link opens a form, once; then only the new password holds, and it is audited."""
     link, client = mailed_link(security), Client()
     form = client.get(link, follow=True)
     assert form.redirect_chain[0][0].endswith("/set-password/")
