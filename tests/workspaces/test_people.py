@@ -211,7 +211,8 @@ def test_roles_are_changed_to_exactly_those(aurora: WorkspaceRef) -> None:
     assert "view_audit" not in permissions_of(person, aurora)
     with access.bound(aurora.id):
         entry = AuditEntry.objects.filter(act="role.change").get()
-    assert entry.facts == {"before": ["auditor", "support"], "after": ["engineer", "support"]}
+    assert entry.facts["before"] == ["auditor", "support"]
+    assert entry.facts["after"] == ["engineer", "support"]
     assert (entry.object_id, entry.reason) == (str(person.id), "A new job")
 
 

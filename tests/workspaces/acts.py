@@ -1,0 +1,232 @@
+"""Every governance act that there is, each with what the audit must say about it (PR-21)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+from django.db import connection
+from django.utils import timezone
+
+from agentstate.services.profiles import show_states
+from privacy.services.documents import propose_change, publish_change, switch_feature
+from privacy.types import ChangeWish
+from tests import factories
+from tests.workspaces.cast import Cast, row_id
+from workspaces import access, documents
+from workspaces.models import Person
+from workspaces.services import credentials, people, profiles, workspaces
+from workspaces.services.credentials import KeyWish
+from workspaces.types import Actor, Origin
+
+ORIGIN = Origin(address="192.0.2.9", request_id="req-of-an-act")
+ACTOR = Actor(
+    kind="token", id="t-1", name="ana@example.com", address=ORIGIN.address, request_id=ORIGIN.request_id
+)
+REASON = "A reason"
+ENTRIES, OUTSIDE = "workspaces_auditentry", "workspaces_deploymentauditentry"
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """What acts are done to."""
+
+    cast: Cast
+    person: Person
+    owner: Person
+    key: str
+    token: str
+    change: Any
+
+    @property
+    def now(self) -> Any:
+        return timezone.now()
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """A deed, the act and kind of object that its one entry names, and whether it carries a reason."""
+
+    name: str
+    deed: Callable[[Ground], Any]
+    on: str
+    with_reason: bool = False
+    outside: bool = False
+
+
+def make_ground(cast: Cast) -> Ground:
+    """Make, in the bound workspace, what the acts below change."""
+    person = factories.make_person(cast.workspace, "support", "security")
+    return Ground(
+        cast=cast,
+        person=person,
+        owner=factories.make_person(cast.workspace, "owner"),
+        key=factories.make_key(cast.workspace),
+        token=factories.make_token(cast.workspace, person, "find_profiles"),
+        change=propose(None).change,
+    )
+
+
+def propose(_: Ground | None) -> Any:
+    live = documents.live("masking")["masking"]
+    wish = ChangeWish(kind="masking", document=dict(live.body), reason=REASON, replaces=live.version)
+    return propose_change(wish=wish, author_id=None, actor=ACTOR, now=timezone.now())
+
+
+def switch(feature: str, *, on: bool) -> Any:
+    live = documents.live("features")["features"]
+    return switch_feature(
+        feature=feature,
+        on=on,
+        reason=REASON,
+        replaces=live.version,
+        person_id=None,
+        actor=ACTOR,
+        now=timezone.now(),
+    )
+
+
+def make_key(ground: Ground) -> Any:
+    wish = KeyWish(source="voice bot", name="n", scopes=("agent_state",))
+    return credentials.make_api_key(wish=wish, maker=None, actor=ACTOR, now=ground.now)
+
+
+def join(ground: Ground) -> Any:
+    person = Person.objects.create(email=f"{uuid4().hex}@example.com", name="New", joined_at=ground.now)
+    return people.join(person=person, roles=["support"], actor=ACTOR, now=ground.now)
+
+
+ACTS: tuple[Act, ...] = (
+    Act(name="key.create", deed=make_key, on="key"),
+    Act(
+        name="key.rotate",
+        on="key",
+        deed=lambda ground: credentials.rotate_api_key(
+            key_id=row_id(ground.key), overlap=timedelta(hours=1), maker=None, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="key.revoke",
+        on="key",
+        with_reason=True,
+        deed=lambda ground: credentials.revoke_api_key(
+            key_id=row_id(ground.key), reason=REASON, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="token.create",
+        on="token",
+        deed=lambda ground: credentials.make_token(
+            workspace=ground.cast.workspace,
+            person=ground.person,
+            name="n",
+            permissions=["find_profiles"],
+            life=timedelta(days=1),
+            actor=ACTOR,
+            now=ground.now,
+        ),
+    ),
+    Act(
+        name="token.revoke",
+        on="token",
+        deed=lambda ground: credentials.revoke_token(
+            token_id=row_id(ground.token), person=ground.person, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="person.invite",
+        on="invitation",
+        deed=lambda ground: people.invite(
+            workspace=ground.cast.workspace,
+            email="new@example.com",
+            roles=["support"],
+            inviter=None,
+            actor=ACTOR,
+            now=ground.now,
+        ),
+    ),
+    Act(name="person.join", on="person", deed=join),
+    Act(
+        name="role.change",
+        on="person",
+        with_reason=True,
+        deed=lambda ground: people.change_roles(
+            person=ground.person,
+            roles=["auditor"],
+            changer=ground.owner,
+            reason=REASON,
+            actor=ACTOR,
+            now=ground.now,
+        ),
+    ),
+    Act(name="document.propose", on="document", with_reason=True, deed=propose),
+    Act(
+        name="document.publish",
+        on="document",
+        with_reason=True,
+        deed=lambda ground: publish_change(
+            change_id=ground.change.id, publisher_id=None, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="profile.find",
+        on="profile",
+        deed=lambda ground: profiles.find(
+            workspace=ground.cast.workspace, query=ground.cast.pseudonym, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="profile.view",
+        on="profile",
+        deed=lambda ground: show_states(
+            workspace=ground.cast.workspace, profile_id=ground.cast.profile, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="workspace.create",
+        on="workspace",
+        deed=lambda ground: workspaces.create_workspace(
+            slug=f"w-{uuid4().hex}", name="W", actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="person.sign_in",
+        on="person",
+        outside=True,
+        deed=lambda ground: people.note_sign_in(person=ground.person, origin=ORIGIN, now=ground.now),
+    ),
+    Act(
+        name="person.new_password",
+        on="person",
+        outside=True,
+        deed=lambda ground: people.choose_password(
+            person=ground.person, password=factories.PASSWORD, origin=ORIGIN, now=ground.now
+        ),
+    ),
+    Act(
+        name="person.sign_out",
+        on="person",
+        outside=True,
+        deed=lambda ground: people.note_sign_out(person=ground.person, origin=ORIGIN, now=ground.now),
+    ),
+)
+
+TWO_ENTRIES = {
+    "feature.enable": lambda _: switch("history", on=True),
+    "feature.disable": lambda _: switch("agent_state", on=False),
+}
+"""A switch by its button is proposed and published at once: an entry for each."""
+
+ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys()
+
+
+def bound_to(ground: Ground, deed: Callable[[Ground], Any]) -> Any:
+    """Do something in the cast's workspace."""
+    with access.bound(ground.cast.workspace.id):
+        return deed(ground)
+
+
+def settle() -> None:
+    """Check the constraints that wait for the end of the transaction: a table with such checks takes no ALTER."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
