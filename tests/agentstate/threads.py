@@ -1,24 +1,20 @@
 """Jobs that run at once, each in a thread with a connection of its own to the database."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 from django.db import connection
 
+from tests.parallel import at_once
 
-def in_parallel(jobs: Sequence[Callable[[], Any]], *, timeout_seconds: float = 120) -> list[Any]:
+
+def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Start all jobs at the same moment; give their results, in order, or raise the first error."""
-    start = Barrier(len(jobs))
-
-    def run(job: Callable[[], Any]) -> Any:
-        start.wait()
-        return apart(job)
-
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        running = [pool.submit(run, job) for job in jobs]
-        return [each.result(timeout=timeout_seconds) for each in running]
+    results = at_once(len(jobs), lambda number: jobs[number]())
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+    return results
 
 
 def apart(job: Callable[[], Any]) -> Any:
