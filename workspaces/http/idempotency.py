@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from workspaces import encryption
 from workspaces.errors import Conflict, InvalidInput
 from workspaces.models import RememberedAnswer
+from workspaces.services.answers import REMEMBERED_FOR
 from workspaces.types import Caller, FieldProblem
 
 MAX_KEY_LENGTH = 256
@@ -60,6 +61,8 @@ def _claim(caller: Caller, key: str, signature: str) -> tuple[RememberedAnswer, 
         body_hash=body_hash,
         made_at=timezone.now(),
     )
+    old = RememberedAnswer.objects.filter(made_at__lt=row.made_at - REMEMBERED_FOR)
+    old.filter(key_hash=row.key_hash).delete()
     RememberedAnswer.objects.bulk_create([row], ignore_conflicts=True)
     stored: Any = RememberedAnswer.objects.select_for_update().get(key_hash=row.key_hash)
     if not hmac.compare_digest(bytes(stored.body_hash), body_hash):
