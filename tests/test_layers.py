@@ -20,7 +20,7 @@ PROCESS_BOUNDARIES: dict[str, str] = {
 """Where any exception may be caught, and why."""
 
 OWN_SQL: dict[str, str] = {
-    "agentstate/access.py": "An advisory lock on the name of a state that has no row yet.",
+    "workspaces/locks.py": "An advisory lock on a name.",
     "console/health.py": "SELECT 1.",
 }
 """Where SQL is written by hand, and what it asks."""
