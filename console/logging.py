@@ -3,6 +3,7 @@
 import logging
 import logging.config
 import traceback
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
@@ -20,10 +21,16 @@ class ContentFreeFormatter(JsonFormatter):
         return {name: value for name, value in log_data.items() if isinstance(value, plain)}
 
     def format(self, record: logging.LogRecord) -> str:
-        """Replace what Django says of a request, such as its path or its Host, by the fact that it said so."""
-        if record.name.startswith("django."):
-            record = logging.makeLogRecord({**record.__dict__, "msg": "django.event", "args": ()})
+        """Replace what others say of a request or an exception, which may quote content, by that they said so."""
+        is_ours = record.name.startswith("lastro.")
+        if record.name.startswith("django.") or (record.exc_info and not is_ours):
+            event = f"{record.name.partition('.')[0]}.event"
+            record = logging.makeLogRecord({**record.__dict__, "msg": event, "args": ()})
         return super().format(record)
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        """Write times as everywhere: RFC 3339 in UTC (PL-10)."""
+        return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
 
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802
         kind, _, trace = ei

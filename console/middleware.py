@@ -34,6 +34,8 @@ class RequestLog:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
+        if not _is_trusted(_peer(request)):
+            request.META.pop("HTTP_X_FORWARDED_PROTO", None)
         request.request_id = _request_id(request)  # type: ignore[attr-defined]
         request.origin = Origin(address=client_address(request), request_id=request.request_id)  # type: ignore[attr-defined]
         response = self._get_response(request)
@@ -92,6 +94,8 @@ class PagesOnly:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not _is_page(request):
             return self._plain(request)
+        if not request.COOKIES.get(settings.SESSION_COOKIE_NAME, "").isalnum():
+            request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
         response = self._pages(request)
         response.setdefault("Cache-Control", "no-store")
         return response
@@ -104,7 +108,7 @@ class PagesOnly:
 
 def client_address(request: HttpRequest) -> str:
     """Give the caller's address, or nothing where there is none; a forwarded one counts only from a proxy (WM-19)."""
-    peer = _canonical(str(request.META.get("REMOTE_ADDR", "")))
+    peer = _peer(request)
     if not _is_trusted(peer):
         return peer
     hops = [_canonical(hop.strip()) for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
@@ -124,6 +128,10 @@ def _method(request: HttpRequest) -> str:
 def _request_id(request: HttpRequest) -> str:
     sent = request.META.get("HTTP_X_REQUEST_ID", "")
     return sent if _ACCEPTED_ID.fullmatch(sent) else f"req_{uuid4().hex}"
+
+
+def _peer(request: HttpRequest) -> str:
+    return _canonical(str(request.META.get("REMOTE_ADDR", "")))
 
 
 def _is_trusted(address: str) -> bool:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
@@ -77,7 +78,7 @@ def headers_of(problem: Problem) -> dict[str, str]:
 
 def plain_problem(request: HttpRequest, problem: Problem) -> JsonResponse:
     """Answer a problem where no view of /v1 was reached."""
-    body = body_of(problem, request_id=getattr(request, "request_id", ""))
+    body = msgspec.to_builtins(body_of(problem, request_id=getattr(request, "request_id", "")))
     return JsonResponse(
         body, status=problem.status, content_type="application/problem+json", headers=headers_of(problem)
     )
