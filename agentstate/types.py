@@ -53,7 +53,7 @@ class ObjectType(msgspec.Struct, frozen=True):
 class HeldField(msgspec.Struct, frozen=True, array_like=True):
     """A field that a state holds: when a write last named it, and its own retention at that write (WM-21)."""
 
-    named_at: int
+    named_at: float
     retention_seconds: int | None = None
 
 

@@ -99,10 +99,12 @@ def https() -> bool:
 
 
 def email() -> dict[str, Any]:
-    """Give the mail settings; without EMAIL_URL mails go to the console's log."""
-    settings: dict[str, Any] = _parsed(
-        "EMAIL_URL", _text("EMAIL_URL", "consolemail://"), environ.Env.email_url_config
-    )
+    """Give the mail settings; without EMAIL_URL a demo prints its mails, and any other deployment sends none.
+
+    A mail holds a link that lets somebody in: it has no place in the log of a deployment.
+    """
+    default = "consolemail://" if environment() in _PLAIN_HTTP else "dummymail://"
+    settings: dict[str, Any] = _parsed("EMAIL_URL", _text("EMAIL_URL", default), environ.Env.email_url_config)
     return settings
 
 

@@ -220,7 +220,9 @@ class RevokeForm(ProblemForm):
 
 class InviteForm(ProblemForm):
     email = forms.EmailField(
-        label=_("E-mail address"), widget=forms.EmailInput(attrs={"autocomplete": "off"})
+        label=_("E-mail address"),
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     roles = forms.MultipleChoiceField(
         label=_("Roles"), choices=list(ROLE_TITLES.items()), widget=forms.CheckboxSelectMultiple

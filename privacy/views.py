@@ -21,7 +21,7 @@ from workspaces.types import FieldProblem
 
 _ANYBODY = Needs(any_key=True, any_token=True)
 _KIND = choice("kind", KINDS, "The kind of document.")
-_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1}
+_CHANGE = {"diff_id": EXAMPLE_ID, "kind": "features", "replaces": 1, "effects": None}
 
 
 class DocumentView(ApiView):

@@ -40,9 +40,12 @@ def same_key(writes: Sequence[RememberedWrite], *, key_mac: bytes, body_mac: byt
 def same_cas(
     writes: Sequence[RememberedWrite], attempt: RememberedWrite, *, version: int
 ) -> RememberedWrite | None:
-    """Give the last stored write when `attempt` is that compare-and-swap sent again, for keys with `resend`."""
+    """Give the last stored write when `attempt` is that compare-and-swap sent again, for keys with `resend`.
+
+    A write with an Idempotency-Key of its own says itself what it is.
+    """
     last = writes[-1] if writes else None
-    if last is None or last.version != version or attempt.mode != "cas":
+    if attempt.key_mac or last is None or last.version != version or attempt.mode != "cas":
         return None
     is_same = (
         last.mode == "cas"

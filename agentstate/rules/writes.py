@@ -38,7 +38,7 @@ def next_held(
     write: StateWrite, life: Life, body: Mapping[str, Any], kind: ObjectType, *, now: datetime
 ) -> dict[str, HeldField]:
     """Give the fields held after the write; those that it named count from now (WM-21)."""
-    retention, fresh = kind.field_retention_seconds, int(now.timestamp())
+    retention, fresh = kind.field_retention_seconds, now.timestamp()
     return {
         name: HeldField(fresh, retention.get(name)) if name in write.body else life.held[name]
         for name in body

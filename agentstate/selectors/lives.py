@@ -45,6 +45,11 @@ def kept_fields(row: State, declared: Declared, *, now: datetime) -> dict[str, H
     return bodies.unexpired_fields(held, declared.type, now)
 
 
+def served_fields(row: State, declared: Declared, *, now: datetime) -> dict[str, HeldField]:
+    """Give the fields of a row that are served: still held, and declared today (WM-3)."""
+    return bodies.live_fields(kept_fields(row, declared, now=now), declared.type, now)
+
+
 def valid_until(row: State, declared: Declared) -> datetime:
     """Give when a live state ends: of the retention at its last write and the one now, the shorter counts (WM-3)."""
     return bodies.valid_until(row.updated_at, row.retention_seconds, declared.type)

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, QuerySet, Sum
 from agentstate import access, documents
 from agentstate.models import State
 from agentstate.rules import bodies
-from agentstate.selectors.lives import open_life, valid_until
+from agentstate.selectors.lives import open_life, served_fields, valid_until
 from agentstate.types import Holding, StateMetadata, StateRead
 from workspaces.errors import KeyDestroyed
 from workspaces.scopes import Scope
@@ -100,7 +100,11 @@ def metadata_of(workspace: WorkspaceRef, rows: list[State], *, now: datetime) ->
     """Describe states without content and without scope ids; leave out what has expired (WM-23)."""
     declared = documents.declared_by_agent(workspace, {row.agent for row in rows})
     described = ((row, valid_until(row, declared[row.agent])) for row in rows)
-    return [_metadata(row, until) for row, until in described if now < until]
+    return [
+        _metadata(row, until, fields=len(served_fields(row, declared[row.agent], now=now)))
+        for row, until in described
+        if now < until
+    ]
 
 
 def totals() -> Totals:
@@ -142,7 +146,7 @@ def _has_another_key(now: State | None, before: State | None) -> bool:
     return now is not None and before is not None and now.data_key_id != before.data_key_id
 
 
-def _metadata(row: State, until: datetime) -> StateMetadata:
+def _metadata(row: State, until: datetime, *, fields: int) -> StateMetadata:
     return StateMetadata(
         agent=row.agent,
         scope_kind=row.scope_kind,
@@ -155,5 +159,5 @@ def _metadata(row: State, until: datetime) -> StateMetadata:
         created_at=row.created_at,
         updated_at=row.updated_at,
         valid_until=until,
-        fields=len(row.held),
+        fields=fields,
     )

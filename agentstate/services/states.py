@@ -16,10 +16,11 @@ from agentstate.types import Draft, Life, RememberedWrite, StateDeletion, StateW
 from workspaces.documents import hold, require_feature
 from workspaces.encryption import destroy_keys, keyed_hash
 from workspaces.masking import mask_fields
+from workspaces.models import Handle
 from workspaces.rules import json
 from workspaces.scopes import Scope, scope_of
 from workspaces.selectors.profiles import known_handle
-from workspaces.services.profiles import handle_of
+from workspaces.services.profiles import handle_of, note_seen
 from workspaces.types import Caller, Key, WorkspaceRef
 
 EPOCH_BYTES = 9
@@ -61,13 +62,16 @@ def store_state(*, caller: Caller, write: StateWrite, now: datetime) -> StoredSt
     earlier = _sent_before(attempt)
     if earlier is not None:
         return StoredState(stored=True, version=earlier.version, masked=earlier.masked, epoch=earlier.epoch)
-    _require_same_person(attempt, row if life.is_live else None)
+    known = _require_same_person(attempt, row if life.is_live else None)
     if declared.type is not None and scope.kind not in declared.type.scopes:
         raise ScopeKindNotDeclared
     draft = _draft(attempt)
     if draft.reason is not None:
         return StoredState(stored=False, version=life.version, reason=draft.reason, epoch=life.epoch)
-    return _keep(attempt, row, draft)
+    stored = _keep(attempt, row, draft)
+    if known is not None:
+        note_seen(known.profile, now=now)
+    return stored
 
 
 @transaction.atomic
@@ -198,8 +202,8 @@ def _mark(attempt: _Attempt, key: Key | None) -> RememberedWrite:
     )
 
 
-def _require_same_person(attempt: _Attempt, row: State | None) -> None:
-    """Refuse a write that names another person than its scope or its state does (WM-6)."""
+def _require_same_person(attempt: _Attempt, row: State | None) -> Handle | None:
+    """Refuse a write that names another person than its scope or state does (WM-6); give whom it names, if known."""
     values = {value for value in (attempt.scope.handle, attempt.write.subject) if value is not None}
     handles = [known_handle(attempt.workspace, value) for value in values]
     people = {handle.profile_id if handle else value for handle, value in zip(handles, values, strict=True)}
@@ -207,6 +211,7 @@ def _require_same_person(attempt: _Attempt, row: State | None) -> None:
         people.add(row.handle.profile_id)
     if len(people) > 1:
         raise SubjectMismatch
+    return next((handle for handle in handles if handle is not None), None)
 
 
 def _new_row(attempt: _Attempt) -> State:

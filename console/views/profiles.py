@@ -64,7 +64,7 @@ def profiles(request: Any) -> HttpResponse:
     may_see = "view_state_metadata" in request.may
     states = states_by_profile([profile.id for profile in listed.rows]) if may_see else {}
     rows = [_row(request, profile, states.get(profile.id, 0)) for profile in listed.rows]
-    context = {"found": found if found in {"none", "invalid"} else None, "form": FindForm()}
+    context = {"found": found if found in {"none", "invalid", "many"} else None, "form": FindForm()}
     return render(request, "console/profiles.html", {**context, "profiles": rows, "page": listed})
 
 
@@ -83,9 +83,9 @@ def find(request: Any) -> HttpResponse:
         actor=actor(request),
         now=timezone.now(),
     )
-    return see_other(
-        here(request, "profile", found[0].id) if found else here(request, "profiles", found="none")
-    )
+    if len(found) == 1:
+        return see_other(here(request, "profile", found[0].id))
+    return see_other(here(request, "profiles", found="many" if found else "none"))
 
 
 @require_safe

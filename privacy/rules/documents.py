@@ -9,6 +9,7 @@ from workspaces.rules import documents
 from workspaces.types import AuditObject, FieldProblem
 
 MAX_REASON_LENGTH = 500
+MAX_DROP_LENGTH = 128
 PROPOSING = ("change_features", "propose_documents")
 PUBLISHING = ("change_features", "publish_documents")
 

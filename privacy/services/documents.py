@@ -34,6 +34,7 @@ def propose_change(*, wish: ChangeWish, author_id: UUID | None, actor: Actor, no
     """
     rules.require_kind(wish.kind)
     _require_reason(wish.reason)
+    _require_drop(wish.drop)
     _require_live(wish.kind, wish.replaces)
     found = _require_publishable(wish.kind, wish.document, wish.drop)
     change = DocumentChange.objects.create(
@@ -119,6 +120,12 @@ def switch_feature(
 def _require_reason(reason: str) -> None:
     if not 0 < len(reason.strip()) <= rules.MAX_REASON_LENGTH:
         problem = FieldProblem("/reason", "required", "A reason of 1 to 500 characters is required.")
+        raise InvalidInput(errors=(problem,))
+
+
+def _require_drop(drop: tuple[str, ...]) -> None:
+    if not all("." in name and len(name) <= rules.MAX_DROP_LENGTH for name in drop):
+        problem = FieldProblem("/drop", "wrong_form", "Each is named as type.field.")
         raise InvalidInput(errors=(problem,))
 
 

@@ -144,7 +144,7 @@ DEFAULTS: list[tuple[str, Callable[[], Any], Any]] = [
     ("PROMETHEUS_MULTIPROC_DIR", env.metrics_are_shared, False),
     ("LASTRO_LOG_LEVEL", env.log_level, "INFO"),
     ("TRUSTED_PROXIES", env.trusted_proxies, ()),
-    ("EMAIL_URL", lambda: env.email()["EMAIL_BACKEND"], "django.core.mail.backends.console.EmailBackend"),
+    ("EMAIL_URL", lambda: env.email()["EMAIL_BACKEND"], "django.core.mail.backends.dummy.EmailBackend"),
 ]
 
 LENGTH_OF_AN_EXAMPLE = 9

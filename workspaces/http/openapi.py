@@ -186,6 +186,7 @@ class RouteSchema(AutoSchema):
         handler = getattr(self.view, method.lower())
         declared: Operation = handler.operation
         body = {"requestBody": self._body(declared)} if declared.body else {}
+        feature = {"x-feature": self._needs.feature} if self._needs.feature else {}
         return {
             "operationId": self.get_operation_id(),
             "summary": declared.summary,
@@ -194,6 +195,7 @@ class RouteSchema(AutoSchema):
             "parameters": [_parameter(found) for found in self._parameters(declared)],
             **body,
             "security": self._security(),
+            **feature,
             "responses": self._responses(declared),
         }
 

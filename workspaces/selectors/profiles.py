@@ -30,16 +30,16 @@ def profiles() -> QuerySet[Profile]:
     return Profile.objects.prefetch_related("handles")
 
 
-def find_profile(
+def find_profiles(
     workspace: WorkspaceRef, query: str, *, type: str | None = None, namespace: str | None = None
-) -> Profile | None:
-    """Find the profile that a pseudonym or an identifier names, in whatever spelling it was typed."""
+) -> list[Profile]:
+    """Find whom a pseudonym or an identifier names, in any spelling; as several kinds of handle it may be several."""
     text = query.strip()
     if _PSEUDONYM.fullmatch(text.lower()):
-        return profiles().filter(pseudonym=text.lower()).first()
+        return list(profiles().filter(pseudonym=text.lower()))
     hashes = [handle_hash(workspace, handle) for handle in _readings(text, type, namespace)]
-    found = Handle.objects.filter(hash__in=hashes).values_list("profile_id", flat=True).first()
-    return profiles().filter(id=found).first() if found else None
+    found = Handle.objects.filter(hash__in=hashes).values("profile_id")
+    return list(profiles().filter(id__in=found).order_by("-last_seen_at", "-id"))
 
 
 def _readings(text: str, type: str | None, namespace: str | None) -> list[HandleValue]:

@@ -19,6 +19,7 @@ from workspaces.selectors.credentials import secret_hash
 from workspaces.selectors.people import permissions_of
 from workspaces.types import Actor, AuditObject, Caller, FieldProblem, WorkspaceRef
 
+MAX_AGENT_LENGTH = 256
 MAX_TOKEN_LIFE = timedelta(days=90)
 DEFAULT_KEY_LIFE = timedelta(days=90)
 
@@ -201,6 +202,8 @@ def _require_key_wish(wish: KeyWish, now: datetime) -> None:
         problems.append(FieldProblem("/scopes", "not_a_choice", f"Give at least one scope of: {known}."))
     if not all(_is_network(network) for network in wish.networks):
         problems.append(FieldProblem("/networks", "wrong_form", "Networks look like 10.0.0.0/8."))
+    if not all(0 < len(agent) <= MAX_AGENT_LENGTH for agent in wish.agents):
+        problems.append(FieldProblem("/agents", "too_long", "An agent's name has 1 to 256 characters."))
     if wish.expires_at is not None and wish.expires_at <= now:
         problems.append(FieldProblem("/expires_at", "too_small", "A key ends in the future."))
     if problems:
@@ -209,7 +212,6 @@ def _require_key_wish(wish: KeyWish, now: datetime) -> None:
 
 def _is_network(text: str) -> bool:
     try:
-        ip_network(text)
+        return "%" not in str(ip_network(text))
     except ValueError:
         return False
-    return True

@@ -69,7 +69,8 @@ def invite(
         reason=reason,
         facts={"roles": chosen},
     )
-    transaction.on_commit(lambda: _mail_invitation(email, workspace, token))
+    # A mail server that is away must not answer an error for what is committed: the invitation can be sent again.
+    transaction.on_commit(lambda: _mail_invitation(email, workspace, token), robust=True)
     return token
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from workspaces import audit, encryption
 from workspaces.models import Handle, Profile
 from workspaces.rules.handles import Handle as HandleValue
-from workspaces.selectors.profiles import find_profile, handle_hash, known_handle
+from workspaces.selectors.profiles import find_profiles, handle_hash, known_handle
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 SEEN_EVERY = timedelta(hours=1)
@@ -21,7 +21,7 @@ _PSEUDONYM_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 def handle_of(*, workspace: WorkspaceRef, value: HandleValue, now: datetime) -> Handle:
     """Give the handle's row, made with its profile and its key when it is seen for the first time."""
     found = known_handle(workspace, value) or _made(workspace, value, now)
-    _note_seen(found.profile, now)
+    note_seen(found.profile, now=now)
     return found
 
 
@@ -43,11 +43,11 @@ def find(
     actor: Actor,
     now: datetime,
 ) -> list[Profile]:
-    """Find the profile that a pseudonym or an identifier names, and write to the audit that somebody searched."""
-    profile = find_profile(workspace, query, type=type, namespace=namespace)
-    on = AuditObject("profile", str(profile.id) if profile else "")
-    audit.record("profile.find", actor=actor, now=now, on=on, facts={"found": profile is not None})
-    return [profile] if profile else []
+    """Find whom a pseudonym or an identifier names, and write to the audit that somebody searched (CO-3)."""
+    found = find_profiles(workspace, query, type=type, namespace=namespace)
+    on = AuditObject("profile", str(found[0].id) if len(found) == 1 else "")
+    audit.record("profile.find", actor=actor, now=now, on=on, facts={"found": len(found)})
+    return found
 
 
 def _made(workspace: WorkspaceRef, value: HandleValue, now: datetime) -> Handle:
@@ -73,7 +73,7 @@ def _made(workspace: WorkspaceRef, value: HandleValue, now: datetime) -> Handle:
     return winner
 
 
-def _note_seen(profile: Profile, now: datetime) -> None:
+def note_seen(profile: Profile, *, now: datetime) -> None:
     """Keep when a person was last seen, at most once an hour, so that writes do not queue at one row."""
     stale = Profile.objects.filter(id=profile.id, last_seen_at__lt=now - SEEN_EVERY)
     if profile.last_seen_at < now - SEEN_EVERY:
