@@ -70,6 +70,7 @@ class Described(msgspec.Struct, frozen=True):
     summary: str
     sentence: str
     callers: tuple[str, ...]
+    feature: str
     parameters: tuple[Member, ...]
     body: Form | None
     is_body_required: bool
@@ -140,6 +141,7 @@ def _described(path: str, method: str, operation: dict[str, Any]) -> Described:
         summary=operation["summary"],
         sentence=operation["description"],
         callers=tuple(_callers(operation["security"])),
+        feature=operation.get("x-feature", ""),
         parameters=tuple(_parameters(operation["parameters"])),
         body=form_of(body["content"][JSON_TYPE]["schema"]) if body else None,
         is_body_required=bool(body and body["required"]),
