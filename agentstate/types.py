@@ -151,7 +151,10 @@ class StateWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Life(msgspec.Struct, frozen=True):
-    """What a row amounts to now. `numbering` is the last version ever stored, `version` what readers see."""
+    """What a row amounts to now. `numbering` is the last version ever stored, `version` what readers see.
+
+    `stored` names every field of the row, also those that are dropped or expired and wait for the next write.
+    """
 
     is_live: bool = False
     version: int = 0
@@ -159,6 +162,7 @@ class Life(msgspec.Struct, frozen=True):
     epoch: str = "none"
     body: dict[str, Any] = {}
     held: dict[str, HeldField] = {}
+    stored: frozenset[str] = frozenset()
     memory: tuple[RememberedWrite, ...] = ()
     key: Key | None = None
 

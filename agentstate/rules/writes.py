@@ -47,7 +47,7 @@ def next_held(
 
 def has_undeclared(write: StateWrite, life: Life, kind: ObjectType | None) -> bool:
     """Tell whether the write names a field that it may not (WM-10); without a type even an empty one (WM-2)."""
-    return kind is None or bool(bodies.undeclared(write.body, kind, life.held))
+    return kind is None or bool(bodies.undeclared(write.body, kind, life.stored))
 
 
 def values_of(write: StateWrite) -> dict[str, Any]:

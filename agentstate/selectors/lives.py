@@ -33,6 +33,7 @@ def open_life(workspace: WorkspaceRef, row: State | None, declared: Declared, *,
         epoch=row.epoch,
         body={name: body[name] for name in held},
         held=held,
+        stored=frozenset(row.held),
         memory=resends.load(bytes(row.recent_writes)),
         key=key,
     )
