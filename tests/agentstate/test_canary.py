@@ -202,7 +202,7 @@ def be_refused(drive: Drive) -> None:
     feature_off = factories.make_key(factories.make_workspace("Apagado"))
     headers = {
         "User-Agent": word,
-        "Cookie": f"lastro_session={word}",
+        "Cookie": f"{word}={word}",
         "Accept-Language": word,
         "Referer": word,
     }

@@ -164,18 +164,6 @@ def test_cursors_that_no_list_gave(
     assert len(states(admin, profile, "?cursor=").body["items"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("at", "count"), [("9999-12-31T23:59:59.999999-14:00", 1), ("0001-01-01T00:00:00+14:00", 0)]
-)
-def test_cursors_at_the_end_of_time(
-    aurora: WorkspaceRef, agent: InProcess, admin: InProcess, at: str, count: int
-) -> None:
-    """WM-25, PL-10: any time is a place in the list."""
-    agent.write(write(subject=ANA))
-    answer = states(admin, profile_of(aurora), f"?cursor={cursor_of(at, uuid4())}")
-    assert (answer.status, len(answer.body["items"])) == (200, count)
-
-
 def test_each_view_is_audited(aurora: WorkspaceRef, agent: InProcess, admin: InProcess) -> None:
     """WM-23, PR-21: who looked at whom; a refused look is none, and the entry holds no handle and no scope."""
     agent.write(write(scope=scope("marker-of-scope"), subject=BRUNO))
