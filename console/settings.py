@@ -59,6 +59,9 @@ PAGE_MIDDLEWARE = [
     "console.middleware.PagePolicy",
 ]
 
+# X-Frame-Options and CSRF: Django looks for them in MIDDLEWARE alone, lastro.E001 looks where they are.
+SILENCED_SYSTEM_CHECKS = ["security.W002", "security.W003"]
+
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
 
