@@ -250,8 +250,8 @@ def _object(schema: dict[str, Any]) -> Form:
 
 def _scalar(schema: dict[str, Any]) -> str:
     formats = {"date-time": "time (RFC 3339)", "uuid": "UUID"}
-    kind = formats.get(schema.get("format", ""), schema.get("type", "any value"))
-    return kind + _bounds(schema, "Length", "characters") + _range(schema)
+    kind = formats.get(schema.get("format", "")) or schema.get("type", "any value")
+    return str(kind) + _bounds(schema, "Length", "characters") + _range(schema)
 
 
 def _bounds(schema: dict[str, Any], what: str, unit: str) -> str:

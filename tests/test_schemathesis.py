@@ -42,7 +42,8 @@ OPEN_TYPE = {
     },
 }
 
-Play = Callable[[schemathesis.Case], None]
+Case = schemathesis.Case[Any]
+Play = Callable[[Case], None]
 
 
 class Cast:
@@ -80,7 +81,7 @@ def play(server: Server, cast: Cast) -> Iterator[Play]:
     with requests.Session() as session:
         session.trust_env = False
 
-        def played(case: schemathesis.Case) -> None:
+        def played(case: Case) -> None:
             # From the case itself, so that a request is the same whenever it is played.
             turn = zlib.crc32(repr((case.body, case.path_parameters)).encode("utf-8", "replace"))
             if turn & 2 and case.meta is not None and case.meta.generation.mode.is_positive:
@@ -100,7 +101,7 @@ QUICK = settings(max_examples=25, deadline=None, derandomize=True, suppress_heal
 
 @SCHEMA.parametrize()
 @QUICK
-def test_operations(case: schemathesis.Case, play: Play) -> None:
+def test_operations(case: Case, play: Play) -> None:
     """PL-8, PL-9, WM-25: in `make test`, the same requests each time."""
     play(case)
 
@@ -108,17 +109,17 @@ def test_operations(case: schemathesis.Case, play: Play) -> None:
 @pytest.mark.long
 @SCHEMA.parametrize()
 @settings(QUICK, max_examples=800, derandomize=False)
-def test_operations_at_length(case: schemathesis.Case, play: Play) -> None:
+def test_operations_at_length(case: Case, play: Play) -> None:
     """PL-8, PL-9, WM-25: in `make test-long`, other requests each time."""
     play(case)
 
 
-def _authorization(case: schemathesis.Case, cast: Cast, turn: int) -> dict[str, str]:
+def _authorization(case: Case, cast: Cast, turn: int) -> dict[str, str]:
     callers = [name for option in case.operation.definition.raw["security"] for name in option]
     return {"Authorization": f"Bearer {cast.credentials[callers[turn % len(callers)]]}"} if callers else {}
 
 
-def _name_what_is_there(case: schemathesis.Case, cast: Cast) -> None:
+def _name_what_is_there(case: Case, cast: Cast) -> None:
     """Let a good request reach further: an id that exists, a field that is declared, a key that is new."""
     if "profile_id" in case.path_parameters:
         case.path_parameters["profile_id"] = cast.profile_id
@@ -130,7 +131,7 @@ def _name_what_is_there(case: schemathesis.Case, cast: Cast) -> None:
         case.body["body"] = {"anything": case.body["body"]}
 
 
-def its_shape_is_not_refused(_context: Any, response: Any, case: schemathesis.Case) -> None:
+def its_shape_is_not_refused(_context: Any, response: Any, case: Case) -> None:
     """Require that what fits the schema is refused only for what it means, or for a number that JSON cannot carry."""
     if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code < 400:
         return

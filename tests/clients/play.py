@@ -17,8 +17,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import niadra
-from niadra.models.state import AgentStateReadRequest, AgentStateScope, AgentStateWrite
+import niadra  # type: ignore[import-not-found]  # the client lies apart from our environment
+from niadra.models.state import (  # type: ignore[import-not-found]
+    AgentStateReadRequest,
+    AgentStateScope,
+    AgentStateWrite,
+)
 
 IS_ASYNC = sys.argv[1] == "async"
 PHONE = "+55 11 91234-5678"
@@ -80,7 +84,7 @@ async def states(ours: Any, part: Part) -> Answers:
     """Read, cas, merge, conflict, a field that is not declared; a second client sees the same."""
     async with entered(ours.conversation(agent_id="order-taker")) as talk, entered(client(part)) as other:
         state = talk.agent_state
-        seen = {"never": shown(await got(state.get()))}
+        seen: Answers = {"never": shown(await got(state.get()))}
         seen["created"] = shown(await got(state.put({"step": "cart", "cart": ["tea"]}, mode="cas")))
         seen["read"] = shown(await got(state.get()))
         seen["twice"] = shown(await got(state.put({"step": "done"}, mode="cas")))
@@ -137,7 +141,7 @@ async def outage(ours: Any, part: Part) -> Answers:
         for session in (talk, contested):
             await got(session.agent_state.put({"step": "cart"}))
         switch.touch()
-        seen = {"late": shown(await got(talk.agent_state.put({"qty": 1})))}
+        seen: Answers = {"late": shown(await got(talk.agent_state.put({"qty": 1})))}
         seen["later"] = shown(await got(talk.agent_state.put({"remark": "late"})))
         seen["meanwhile"] = shown(await got(talk.agent_state.get()))
         seen["late_cas"] = shown(
@@ -160,7 +164,9 @@ async def lost_answer(ours: Any, part: Part) -> Answers:
     async with entered(ours.conversation(agent_id="order-taker")) as talk:
         await got(talk.agent_state.put({"step": "cart"}, mode="cas"))
         deaf.touch()
-        seen = {"unheard": shown(await got(talk.agent_state.put({"step": "done"}, mode="cas", if_version=1)))}
+        seen: Answers = {
+            "unheard": shown(await got(talk.agent_state.put({"step": "done"}, mode="cas", if_version=1)))
+        }
         deaf.unlink()
         seen["delivered"] = await _delivered(ours)
         seen["conflicts"] = [(found.body, found.if_version) for found in talk.agent_state.conflicts]
@@ -183,7 +189,7 @@ async def metadata(ours: Any, part: Part) -> Answers:
         await got(talk.agent_state.put({"step": "cart", "qty": 1}))
     scope = AgentStateScope(kind="subject", id=f"phone_e164:{PHONE}")
     write = AgentStateWrite(scope=scope, agent="order-taker", mode="merge_by_key", body={"step": "done"})
-    seen = {"written": shown(await got(ours.api.write_agent_state(write)))}
+    seen: Answers = {"written": shown(await got(ours.api.write_agent_state(write)))}
     read = AgentStateReadRequest(scope=scope, agent="order-taker")
     seen["read"] = shown(await got(ours.api.read_agent_state(read)))
     found = [

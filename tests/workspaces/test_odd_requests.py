@@ -276,11 +276,12 @@ def test_any_text_in_any_place(admin: OverHttp, text: str) -> None:
             assert admin.read(write["scope"]).body["body"] == (
                 members["body"] if answer.body["stored"] else {}
             )
-    for members in (
+    names: list[dict[str, Any]] = [
         {"scope": {"kind": "task", "id": text}},
         {"agent": text},
         {"subject": {"type": "email", "value": text}},
-    ):
+    ]
+    for members in names:
         assert admin.write(factories.write(**members)).status in {200, 422}
 
 

@@ -208,12 +208,10 @@ def _with_bounds(members: Iterable[reference.Member]) -> list[reference.Member]:
 def _route_names() -> dict[str, str]:
     """Give the path of each route that takes a body, by the name that the table of limits knows it by."""
     takes_body = {path for path, found in document()["paths"].items() if "get" not in found}
-    paths: dict[str, str] = {}
-    for name in get_resolver().reverse_dict:
-        if isinstance(name, str):
-            path = "/" + get_resolver().reverse_dict[name][0][0][0].replace("%(", "{").replace(")s", "}")
-            paths |= {name: path} if path in takes_body else {}
-    return paths
+    known: Any = get_resolver().reverse_dict
+    paths = {name: f"/{known[name][0][0][0]}" for name in known if isinstance(name, str)}
+    templates = {name: path.replace("%(", "{").replace(")s", "}") for name, path in paths.items()}
+    return {name: path for name, path in templates.items() if path in takes_body}
 
 
 def _size(number: int) -> str:
