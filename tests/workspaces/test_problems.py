@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.test import Client
 
