@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -56,11 +57,9 @@ def me(request: Any) -> HttpResponse:
 def token_new(request: Any) -> HttpResponse:
     """Make a token of this workspace and show it once; the password is asked again."""
     form = TokenForm(request.POST or None, held=request.may)
-    if request.method == "POST" and form.is_valid():
-        now, password = timezone.now(), form.cleaned_data["password"]
-        if not is_own_password(person=request.user, password=password, origin=request.origin, now=now):
-            form.add_error("password", _("This is not your password, or your account is locked for now."))
-        elif (made := _made(request, form)) is not None:
+    if request.method == "POST" and form.is_valid() and _is_owner(request, form):
+        made = _made(request, form)
+        if made is not None:
             return _shown_once(request, made)
     status = 422 if request.method == "POST" else 200
     return render(request, "console/token_new.html", {"form": form}, status=status)
@@ -79,6 +78,17 @@ def token_revoke(request: Any, token_id: UUID) -> HttpResponse:
         return done(request, back, said=_("The token %(name)s is revoked.") % {"name": token.name})
     context = {"token": _row(token, request.workspace, timezone.now()), "form": ConfirmForm()}
     return dialog(request, "console/token_revoke.html", context, back=back)
+
+
+def _is_owner(request: Any, form: TokenForm) -> bool:
+    """Check the password, or say at the form that it is wrong."""
+    now, password, kept = timezone.now(), form.cleaned_data["password"], request.user.password
+    if not is_own_password(person=request.user, password=password, origin=request.origin, now=now):
+        form.add_error("password", _("This is not your password, or your account is locked for now."))
+    if request.user.password != kept:
+        # It was hashed again, with today's work: without this the session would end here.
+        update_session_auth_hash(request, request.user)
+    return not form.errors
 
 
 def _made(request: Any, form: TokenForm) -> credentials.Made | None:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.sessions.models import Session
 from django.test import Client
 
@@ -61,6 +62,18 @@ def test_password_is_asked_again_and_cannot_be_guessed(
         assert not PersonalToken.objects.exists()
     Person.objects.filter(id=security.id).update(locked_until=None)
     assert SECRET.search(new_token(client, aurora).content.decode())
+
+
+def test_session_outlives_a_password_that_is_hashed_again(
+    aurora: WorkspaceRef, client: Client, security: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PL-4: where the password's hash is renewed on the way, the person stays signed in."""
+    monkeypatch.setattr(Argon2PasswordHasher, "time_cost", 2)
+    before = security.password
+    assert new_token(client, aurora).status_code == 200
+    security.refresh_from_db()
+    assert security.password != before
+    assert client.get("/console/me/").status_code == 200
 
 
 def test_token_form_offers_what_the_person_may(
