@@ -1,15 +1,18 @@
 """What the tests of the pages share: the house, and people who are signed in."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
+from playwright.sync_api import Browser
 
 from console.logging import ContentFreeFormatter
 from tests import factories
+from tests.console.browser import Visits, running_chromium
 from tests.console.house import House, build_house
+from tests.server import Server
 from workspaces.models import Person
 from workspaces.types import WorkspaceRef
 
@@ -58,3 +61,18 @@ def support(aurora: WorkspaceRef) -> Person:
 def owner(aurora: WorkspaceRef) -> Person:
     """Somebody who owns Aurora."""
     return factories.make_person(aurora, "owner", name="Olivia")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One Chromium for the tests of a module: its event loop must not outlive them."""
+    with running_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visits(chromium: Browser, committed: None, server: Server) -> Iterator[Visits]:
+    """Open pages of the real server; violations, script errors and foreign requests fail the test."""
+    opened = Visits(chromium, server.url)
+    yield opened
+    opened.close()

@@ -16,7 +16,7 @@ from tests import factories
 from tests.api import InProcess
 from workspaces import access
 from workspaces.models import ApiKey, AuditEntry, Person, PersonalToken, Profile
-from workspaces.rules.rights import ROLES
+from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import people
 from workspaces.types import WorkspaceRef
 
@@ -27,6 +27,10 @@ EMAIL = f"{CANARY}@corp.example"
 SCOPE_ID = f"scope-{CANARY}"
 SECRETS = (CANARY, CANARY.upper(), "987650123", "98765-0123")
 
+# Words as long as people make them.
+LONG = "integração-com-o-sistema-de-atendimento-ao-cliente-da-região-sul-e-sudeste"
+
+EVERY_ROLE = "every role"
 WITHOUT_ROLE = "no role"
 STRANGER = "not a member"
 NOBODY = "signed out"
@@ -34,10 +38,25 @@ MEMBERS = (*ROLES, WITHOUT_ROLE)
 EVERYBODY = (*MEMBERS, STRANGER, NOBODY)
 
 
+ORDER = factories.order_type()
+LONG_TYPE = factories.order_type(
+    type="a" * 40,
+    agents=[LONG],
+    fields={"b" * 40: {"type": "enum", "values": [LONG, "c" * 60], "label": LONG, "description": LONG * 2}},
+    retention={"state": "30d"},
+    purposes=[LONG],
+    recipients=[LONG],
+)
+
+
 class House(msgspec.Struct, frozen=True):
-    """Who is there and what the pages show; it stays for the whole run."""
+    """Who is there and what the pages show; it stays for the whole run.
+
+    `quiet` is another workspace of the person with every role: nothing is switched on or stored in it.
+    """
 
     workspace: WorkspaceRef
+    quiet: WorkspaceRef
     people: Mapping[str, Person]
     tokens: Mapping[str, UUID]
     invitation: str
@@ -80,19 +99,24 @@ def page_names() -> Iterator[str]:
 
 def build_house() -> House:
     """Make the workspace; every kind of content in it carries the canary."""
-    workspace = factories.make_ready_workspace("House")
+    workspace = factories.make_ready_workspace("House", ORDER, LONG_TYPE)
     staff = {role: factories.make_person(workspace, role, name=role.title()) for role in ROLES}
     staff[WITHOUT_ROLE] = factories.make_person(workspace, "support", name="Nils")
+    staff[EVERY_ROLE] = factories.make_person(workspace, *ROLES, name="Eva")
     for member, person in staff.items():
         factories.make_token(workspace, person, *ROLES.get(member, ("find_profiles",)))
     _take_roles(workspace, staff[WITHOUT_ROLE], by=staff["owner"])
     elsewhere = factories.make_ready_workspace("Elsewhere")
     staff[STRANGER] = factories.make_person(elsewhere, *ROLES, name="Stella")
     key_text = factories.make_key(workspace, "agent_state", name="of the house")
+    factories.make_key(
+        workspace, *KEY_SCOPES, name=LONG, source=LONG, agents=[LONG, "closing"], networks=["10.0.0.0/8"]
+    )
     _write_canaries(InProcess(key_text))
     with access.bound(workspace.id):
         return House(
             workspace=workspace,
+            quiet=_quiet(staff[EVERY_ROLE]),
             people=staff,
             tokens=_tokens(staff),
             invitation=_invited(workspace, staff["owner"]),
@@ -101,6 +125,13 @@ def build_house() -> House:
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
         )
+
+
+def _quiet(person: Person) -> WorkspaceRef:
+    workspace = factories.make_workspace("Quiet")
+    with access.bound(workspace.id):
+        people.join(person=person, roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
+    return workspace
 
 
 def _take_roles(workspace: WorkspaceRef, person: Person, *, by: Person) -> None:
@@ -142,8 +173,16 @@ def _write_canaries(agent: InProcess) -> None:
         "remark": CANARY,
         "anything": [CANARY, {"deep": CANARY}],
     }
+    _write_long(agent)
     subjects = ({"type": "phone_e164", "value": PHONE}, {"type": "email", "value": EMAIL})
     for number, subject in enumerate(subjects):
         scope = factories.scope(f"{SCOPE_ID}-{number}")
         stored = agent.write(factories.write(body, scope=scope, subject=subject))
         assert stored.status == 200, stored.body
+
+
+def _write_long(agent: InProcess) -> None:
+    """Store a state of the agent with the long name about the first of the two people."""
+    wish = factories.write({"b" * 40: LONG}, agent=LONG, subject={"type": "phone_e164", "value": PHONE})
+    stored = agent.write(wish)
+    assert stored.status == 200, stored.body

@@ -1,0 +1,191 @@
+"""What there is to see in the console: every page, and the states of each that look different (CO-8)."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+from typing import Any
+
+import msgspec
+from playwright.sync_api import Page
+
+from tests.console.house import EVERY_ROLE, NOBODY, WITHOUT_ROLE, House, page_names
+from tests.factories import PASSWORD
+
+ONLY_POSTED = {"sign_out", "theme", "find"}
+LEADS_ON = {"workspace"}
+
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to look at: an address (or the name of a page), as whom, and what is done there first."""
+
+    name: str
+    who: str = EVERY_ROLE
+    address: Callable[[House], str]
+    act: Callable[[Page], Any] | None = None
+
+    def show(self, page: Page, house: House) -> None:
+        """Go there and do it."""
+        page.goto(self.address(house))
+        if self.act is not None:
+            self.act(page)
+            page.wait_for_load_state("networkidle")
+
+
+def sights() -> Iterator[Sight]:
+    """List every page that can be opened by its address, and then the states."""
+    for name in page_names():
+        if name not in ONLY_POSTED | LEADS_ON:
+            yield Sight(name=name, who=_viewer(name), address=_at(name))
+    yield from STATES
+
+
+def groups(size: int = 8) -> Iterator[tuple[str, list[Sight]]]:
+    """List the sights by who looks, a few at a time, so that one browser page shows several."""
+    everything = sorted(sights(), key=lambda sight: sight.who)
+    for who, seen in groupby(everything, key=lambda sight: sight.who):
+        for part in batched(seen, size):
+            yield who, part
+
+
+def batched(items: Iterable[Sight], size: int) -> Iterator[list[Sight]]:
+    """Cut a list into parts; itertools has this from Python 3.12 on."""
+    left = iter(items)
+    while part := list(islice(left, size)):
+        yield part
+
+
+def _viewer(name: str) -> str:
+    signed_out = ("sign_in", "invitation", "password")
+    return NOBODY if name.startswith(signed_out) else EVERY_ROLE
+
+
+def _at(name: str, query: str = "") -> Callable[[House], str]:
+    return lambda house: house.address(name, EVERY_ROLE) + query
+
+
+def _fixed(path: str) -> Callable[[House], str]:
+    return lambda _: path
+
+
+def _quiet(name: str, query: str = "") -> Callable[[House], str]:
+    return lambda house: (
+        house.address(name, EVERY_ROLE).replace(house.workspace.slug, house.quiet.slug) + query
+    )
+
+
+def _press(name: str) -> Callable[[Page], Any]:
+    return lambda page: page.get_by_role("main").get_by_role("button", name=name, exact=True).click()
+
+
+def _open_dialog(selector: str) -> Callable[[Page], Any]:
+    def act(page: Page) -> None:
+        page.locator(selector).first.click()
+        page.locator("dialog[open] form").wait_for()
+
+    return act
+
+
+def _refused_dialog(page: Page) -> None:
+    _open_dialog("#switch-agent_state")(page)
+    page.locator("dialog textarea").fill(" ")
+    page.locator("dialog form").evaluate("form => form.noValidate = true")
+    page.locator("dialog footer button").click()
+    page.locator("dialog .error").wait_for()
+
+
+def _sent_empty(button: str) -> Callable[[Page], Any]:
+    def act(page: Page) -> None:
+        page.locator("main form").last.evaluate("form => form.noValidate = true")
+        page.get_by_role("button", name=button, exact=True).click()
+        page.locator("main .error").first.wait_for()
+
+    return act
+
+
+def _checked_draft(change: Callable[[str], str]) -> Callable[[Page], Any]:
+    def act(page: Page) -> None:
+        box = page.locator("textarea[name=document]")
+        box.fill(change(box.input_value()))
+        _press("Check")(page)
+        page.locator("#problems, #changed").wait_for()
+
+    return act
+
+
+def _made_token(page: Page) -> None:
+    page.get_by_label("Name", exact=True).fill("nightly report")
+    page.get_by_label("Read the audit log").check()
+    page.get_by_label("Your password").fill(PASSWORD)
+    _press("Make the token")(page)
+    page.locator("#secret").wait_for()
+
+
+def _made_key(page: Page) -> None:
+    page.get_by_label("Source").fill("kiosk")
+    page.get_by_label("Name", exact=True).fill("agents")
+    page.get_by_label("agent_state").check()
+    page.get_by_label("Reason").fill("A new kiosk")
+    _press("Make the key")(page)
+    page.locator("#secret").wait_for()
+
+
+def _chosen_roles(page: Page) -> None:
+    page.get_by_role("checkbox", name="Privacy").check()
+    page.get_by_role("checkbox", name="Support").uncheck()
+    page.get_by_label("Reason").fill("Changes desks")
+    _press("Show what changes")(page)
+    page.get_by_role("button", name="Change the roles").wait_for()
+
+
+STATES = (
+    Sight(name="unknown address", address=_fixed("/console/nowhere/")),
+    Sight(name="unknown address, signed out", who=NOBODY, address=_fixed("/nowhere")),
+    Sight(name="forbidden", who=WITHOUT_ROLE, address=_at("keys")),
+    Sight(name="a torn cursor", address=_at("audit", "?older=x")),
+    Sight(name="spent invitation", who=NOBODY, address=_fixed("/console/invitation/spent/")),
+    Sight(name="spent link for a password", who=NOBODY, address=_fixed("/console/password/MQ/a-b/")),
+    Sight(name="sign-in refused", who=NOBODY, address=_at("sign_in"), act=_sent_empty("Sign in")),
+    Sight(name="features as a reader", who="support", address=_at("features")),
+    Sight(name="home without a role", who=WITHOUT_ROLE, address=_at("home")),
+    Sight(name="no profile yet", address=_quiet("profiles")),
+    Sight(name="a search that found nobody", address=_at("profiles", "?found=none")),
+    Sight(name="a search that was none", address=_at("profiles", "?found=invalid")),
+    Sight(name="working memory, filtered away", address=_at("profile_working_memory", "?agent=nobody")),
+    Sight(name="working memory, filtered", address=_at("profile_working_memory", "?agent=order-taker")),
+    Sight(name="no key yet", address=_quiet("keys")),
+    Sight(name="keys, filtered away", address=_at("keys", "?state=revoked")),
+    Sight(name="no type yet", address=_quiet("types")),
+    Sight(name="a type with long names", address=lambda house: _at("type")(house).replace("order", "a" * 40)),
+    Sight(name="nothing changed yet", address=_quiet("features")),
+    Sight(name="audit, filtered", address=_at("audit", "?action=feature.*&from=2026-01-01")),
+    Sight(name="audit, filtered away", address=_at("audit", "?action=nothing")),
+    Sight(name="feature dialog", address=_at("features"), act=_open_dialog("#switch-agent_state")),
+    Sight(name="feature dialog, off", address=_at("features"), act=_open_dialog("#switch-history")),
+    Sight(name="feature dialog, refused", address=_at("features"), act=_refused_dialog),
+    Sight(name="rotate dialog", address=_at("keys"), act=_open_dialog("[id^=rotate-]")),
+    Sight(name="revoke dialog", address=_at("keys"), act=_open_dialog("[id^=revoke-]")),
+    Sight(name="new key, refused", address=_at("key_new"), act=_sent_empty("Make the key")),
+    Sight(name="key shown once", address=_at("key_new"), act=_made_key),
+    Sight(name="token shown once", address=_at("token_new"), act=_made_token),
+    Sight(name="roles, second step", address=_at("person_roles"), act=_chosen_roles),
+    Sight(
+        name="draft with changes",
+        address=_at("types_draft"),
+        act=_checked_draft(lambda text: text.replace('"30d"', '"9d"')),
+    ),
+    Sight(
+        name="draft with problems",
+        address=_at("types_draft"),
+        act=_checked_draft(lambda text: text.replace('"list"', '"lists"')),
+    ),
+    Sight(name="draft without changes", address=_at("types_draft"), act=_checked_draft(lambda text: text)),
+    Sight(
+        name="menu of the person",
+        address=_at("home"),
+        act=lambda page: page.locator("details.menu").last.locator("summary").click(),
+    ),
+    Sight(
+        name="menu of workspaces",
+        address=_at("home"),
+        act=lambda page: page.locator(".switcher summary").click(),
+    ),
+)
