@@ -1,0 +1,254 @@
+"""Every code that a route documents is answered by it, as documented (PL-8, PL-9).
+
+The list comes from the OpenAPI document: a new route or refusal without a way to bring it about fails here. Each answer
+is held against the document by Schemathesis: status, content type, headers and schema, which lists the codes.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import pytest
+import requests
+import schemathesis
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests import factories
+from tests.server import Server
+from workspaces.http import limits
+from workspaces.http.openapi import document
+from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS
+from workspaces.types import WorkspaceRef
+
+SCHEMA = schemathesis.openapi.from_dict(document())
+CHECKS = [
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+EVERY_REFUSAL = [
+    (path, method, code)
+    for path, methods in document()["paths"].items()
+    for method, operation in methods.items()
+    for status, answer in operation["responses"].items()
+    if status >= "400"
+    for code in answer["content"]["application/problem+json"]["schema"]["properties"]["code"]["enum"]
+]
+
+ONLY_CONVERSATIONS = factories.order_type(agent_state={"scopes": ["conversation"], "cap_bytes": 4096})
+WRITE, DELETE, PROPOSE = "/v1/agent-state", "/v1/agent-state/delete", "/v1/config/diffs"
+APPROVE, PROFILE = "/v1/config/diffs/{change_id}/approve", "/v1/profiles/{profile_id}/agent-state"
+FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: a caller's key, and what differs from the good request of its route."""
+
+    method: str
+    path: str
+    key: str | None
+    body: Any = None
+    raw: bytes | None = None
+    media_type: str = "application/json"
+    query: str = ""
+    idempotency_key: str | None = None
+    url: str = ""
+
+
+class Cast:
+    """The callers, good and otherwise, and what is there to be named."""
+
+    def __init__(self, server: Server, broken: Server) -> None:
+        self.url = server.url
+        self.workspace = factories.make_ready_workspace("Aurora", ONLY_CONVERSATIONS)
+        off = factories.make_ready_workspace("Boreal")
+        factories.switch(off, "agent_state", on=False)
+        self.keys = {
+            "good": factories.make_key(self.workspace, *KEY_SCOPES),
+            "other scope": factories.make_key(self.workspace, "context"),
+            "other agent": factories.make_key(self.workspace, *KEY_SCOPES, agents=("somebody-else",)),
+            "elsewhere": factories.make_key(self.workspace, *KEY_SCOPES, networks=("203.0.113.9/32",)),
+            "off": factories.make_key(off, *KEY_SCOPES),
+        }
+        roles = ("owner", "security", "privacy", "engineer")
+        self.tokens = {
+            "good": _token(self.workspace, roles, tuple(PERMISSIONS)),
+            "other permission": _token(self.workspace, ("auditor",), ("view_audit",)),
+        }
+        self.changes: dict[str, dict[str, Any]] = {
+            "unauthenticated": {"key": None},
+            "forbidden": {"key": self.keys["elsewhere"]},
+            "scope_missing": {"key": self.keys["other scope"]},
+            "permission_missing": {"key": self.tokens["other permission"]},
+            "agent_not_allowed": {"key": self.keys["other agent"]},
+            "feature_off": {"key": self.keys["off"]},
+            "payload_too_large": {"raw": b" " * (max(limits.BODY_BYTES.values()) + 1)},
+            "invalid_json": {"raw": b'{"a": 1, "a": 2}'},
+            "unsupported_media_type": {"media_type": "text/plain"},
+            "unavailable": {"url": broken.url},
+        }
+        ana = {"type": "email", "value": "ana@example.com"}
+        self.written(subject=ana)
+        search = Ask(
+            method="POST", path="/v1/profiles/search", key=self.keys["good"], body={"query": ana["value"]}
+        )
+        self.profile_id = self.send(search).json()["items"][0]["profile_id"]
+
+    def good(self, path: str, method: str) -> Ask:
+        """Give a request of a route that is answered, each time with names of its own."""
+        operation = document()["paths"][path][method]
+        takes_key = any("key" in option for option in operation["security"])
+        body = self._body(path, operation)
+        real = path.replace("{kind}", "features").replace("{profile_id}", self.profile_id)
+        if "{change_id}" in real:
+            real = real.replace("{change_id}", self.proposed(FEATURES))
+        return Ask(
+            method=method.upper(),
+            path=real,
+            key=(self.keys if takes_key else self.tokens)["good"],
+            body=body,
+        )
+
+    def _body(self, path: str, operation: dict[str, Any]) -> Any:
+        if path in {WRITE, "/v1/agent-state/read", DELETE}:
+            write = factories.write()
+            return write if path == WRITE else {name: write[name] for name in ("scope", "agent")}
+        if path == PROPOSE:
+            return FEATURES
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        return next((found["value"] for found in content.get("examples", {}).values()), None)
+
+    def send(self, ask: Ask) -> requests.Response:
+        headers = {"Content-Type": ask.media_type} if ask.body is not None or ask.raw is not None else {}
+        headers |= {"Authorization": f"Bearer {ask.key}"} if ask.key else {}
+        headers |= {"Idempotency-Key": ask.idempotency_key} if ask.idempotency_key else {}
+        raw = (
+            ask.raw
+            if ask.raw is not None
+            else msgspec.json.encode(ask.body)
+            if ask.body is not None
+            else None
+        )
+        with requests.Session() as session:
+            session.trust_env = False
+            address = (ask.url or self.url) + ask.path + ask.query
+            return session.request(ask.method, address, data=raw, headers=headers, timeout=30)
+
+    def proposed(self, body: dict[str, Any]) -> str:
+        ask = Ask(method="POST", path=PROPOSE, key=self.tokens["good"], body=body)
+        return str(self.send(ask).json()["diff_id"])
+
+    def written(self, **members: Any) -> dict[str, Any]:
+        """Store a state; give the write."""
+        write = factories.write(**members)
+        answer = self.send(Ask(method="PUT", path=WRITE, key=self.keys["good"], body=write))
+        assert answer.json()["stored"]
+        return write
+
+
+def _token(workspace: WorkspaceRef, roles: tuple[str, ...], permissions: tuple[str, ...]) -> str:
+    person = factories.make_person(workspace, *roles)
+    return factories.make_token(workspace, person, *permissions)
+
+
+def _changed(ask: Ask, **changes: Any) -> Ask:
+    return msgspec.structs.replace(ask, **changes)
+
+
+def _invalid_input(cast: Cast, ask: Ask, path: str) -> Ask:
+    return _changed(ask, query="?cursor=x") if path == PROFILE else _changed(ask, raw=b"[]")
+
+
+def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
+    last = {"{kind}": "nothing", "{change_id}": str(uuid4()), "{profile_id}": str(uuid4())}
+    for name, value in last.items():
+        path = path.replace(name, value)
+    return _changed(ask, path=path)
+
+
+def _conflict(cast: Cast, ask: Ask, path: str) -> Ask:
+    """Use a key that another request was answered under."""
+    if path == WRITE:
+        cast.send(_changed(ask, idempotency_key="once"))
+        return _changed(ask, body=ask.body | {"body": {"step": "done"}}, idempotency_key="once")
+    key = uuid4().hex
+    cast.send(_changed(ask, idempotency_key=key))
+    return _changed(ask, raw=msgspec.json.encode(ask.body) + b" ", idempotency_key=key)
+
+
+def _subject_mismatch(cast: Cast, ask: Ask, path: str) -> Ask:
+    first = cast.written(subject={"type": "email", "value": "ana@example.com"})
+    return _changed(ask, body=first | {"subject": {"type": "email", "value": "bia@example.com"}})
+
+
+def _invalid_document(cast: Cast, ask: Ask, path: str) -> Ask:
+    if path == PROPOSE:
+        return _changed(ask, body=FEATURES | {"document": {"enabled": ["nothing"]}})
+    fields = {name: field for name, field in ONLY_CONVERSATIONS["fields"].items() if name != "qty"}
+    document = {"types": [ONLY_CONVERSATIONS | {"fields": fields}]}
+    change = cast.proposed({"kind": "object-types", "document": document, "reason": "Nobody holds it yet"})
+    cast.written(body={"qty": 1})
+    return _changed(ask, path=APPROVE.replace("{change_id}", change))
+
+
+def _wrong_version(cast: Cast, ask: Ask, path: str) -> Ask:
+    if path == PROPOSE:
+        return _changed(ask, body=FEATURES | {"replaces": 4711})
+    earlier = cast.proposed(FEATURES)
+    cast.send(ask)
+    return _changed(ask, path=APPROVE.replace("{change_id}", earlier))
+
+
+# What a body says instead, by the code that it brings about.
+OTHER_WORDS: dict[str, dict[str, Any]] = {
+    "agent_state_conflict": {"if_version": 5},
+    "invalid_field_value": {"body": {"step": 7}},
+    "scope_kind_not_declared": {"scope": factories.scope(kind="task")},
+}
+WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
+    "invalid_input": _invalid_input,
+    "not_found": _not_found,
+    "conflict": _conflict,
+    "subject_mismatch": _subject_mismatch,
+    "invalid_document": _invalid_document,
+    "wrong_version": _wrong_version,
+}
+
+
+def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
+    """Give a request that is refused with a code."""
+    if code in WAYS:
+        return WAYS[code](cast, ask, path)
+    if code in OTHER_WORDS:
+        return _changed(ask, body=ask.body | OTHER_WORDS[code])
+    return _changed(ask, **cast.changes[code])
+
+
+@pytest.fixture(scope="module")
+def cast(server: Server, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
+    """The cast, and a second server whose database is not there."""
+    nowhere = {"DATABASE_URL": "postgres://lastro:none@127.0.0.1:1/lastro"}
+    broken = Server(tmp_path_factory.mktemp("broken"), **nowhere).start()
+    with django_db_blocker.unblock():
+        yield Cast(server, broken)
+    broken.stop()
+
+
+@pytest.mark.parametrize(("path", "method", "code"), EVERY_REFUSAL)
+def test_a_route_refuses_as_documented(cast: Cast, path: str, method: str, code: str) -> None:
+    """PL-8, PL-9: the code is answered, the answer fits the document, and without its cause the request is answered."""
+    ask = cast.good(path, method)
+    response = cast.send(_refused(cast, code, ask, path))
+    assert response.json()["code"] == code
+    names = dict.fromkeys(re.findall(r"\{(\w+)\}", path), "x")
+    case: schemathesis.Case[Any] = SCHEMA[path][method.upper()].Case(path_parameters=names)
+    case.validate_response(response, checks=CHECKS)
+    assert cast.send(cast.good(path, method)).ok
