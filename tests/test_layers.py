@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,16 @@ def name_of(path: Path) -> str:
     return path.relative_to(PROJECT).as_posix()
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def found(wanted: Callable[[ast.AST], bool], *roots: str) -> dict[str, list[int]]:
     """Find where a kind of code stands: the lines by file."""
     places: dict[str, list[int]] = {}
     for path in (*files(*(roots or APPS)), PROJECT / "manage.py"):
-        lines = [getattr(node, "lineno", 0) for node in ast.walk(ast.parse(path.read_text())) if wanted(node)]
+        lines = [getattr(node, "lineno", 0) for node in ast.walk(tree(path)) if wanted(node)]
         if lines:
             places[name_of(path)] = lines
     return places

@@ -144,7 +144,6 @@ DEFAULTS: list[tuple[str, Callable[[], Any], Any]] = [
     ("PROMETHEUS_MULTIPROC_DIR", env.metrics_are_shared, False),
     ("LASTRO_LOG_LEVEL", env.log_level, "INFO"),
     ("TRUSTED_PROXIES", env.trusted_proxies, ()),
-    ("EMAIL_URL", lambda: env.email()["EMAIL_BACKEND"], "django.core.mail.backends.dummy.EmailBackend"),
 ]
 
 LENGTH_OF_AN_EXAMPLE = 9
@@ -214,6 +213,14 @@ def test_https_is_the_rule(monkeypatch: pytest.MonkeyPatch, badge: str, is_https
     monkeypatch.delenv("LASTRO_HTTPS", raising=False)
     monkeypatch.setenv("LASTRO_ENVIRONMENT", badge)
     assert env.https() is is_https
+
+
+@pytest.mark.parametrize(("badge", "backend"), [("demo", "console"), ("production", "dummy"), ("", "dummy")])
+def test_only_a_demo_prints_its_mails(monkeypatch: pytest.MonkeyPatch, badge: str, backend: str) -> None:
+    """PL-4, PL-11: a mail holds a link that lets somebody in: a deployment's log is no place for it."""
+    monkeypatch.delenv("EMAIL_URL", raising=False)
+    monkeypatch.setenv("LASTRO_ENVIRONMENT", badge)
+    assert env.email()["EMAIL_BACKEND"] == f"django.core.mail.backends.{backend}.EmailBackend"
 
 
 def test_a_database_has_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:

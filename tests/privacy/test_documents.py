@@ -290,7 +290,7 @@ def test_a_field_that_states_hold_is_not_lost_by_mistake(
     for drop, left in (
         ([], {"step", "qty"}),
         (["order.step"], {"qty"}),
-        (["order.total", "step", "order.qty "], {"step", "qty"}),
+        (["order.total", "other.step"], {"step", "qty"}),
     ):
         answer = propose(security, "object-types", document, drop=drop)
         assert (answer.status, answer.code) == (422, "invalid_document")
@@ -309,10 +309,10 @@ def test_the_audit_keeps_of_drop_only_what_was_dropped(
 ) -> None:
     """PR-23: what somebody wrote into `drop` is no way into the audit."""
     store(agent, step="cart")
-    publish(security, "object-types", without("step"), drop=["order.step", CANARY])
+    publish(security, "object-types", without("step"), drop=["order.step", "order.canary_zq7x"])
     with access.bound(aurora.id):
         entries = [f"{vars(entry)}" for entry in AuditEntry.objects.all()]
-    assert not [entry for entry in entries if CANARY in entry]
+    assert not [entry for entry in entries if "canary_zq7x" in entry]
 
 
 def test_a_dropped_field_is_served_no_more_and_the_rest_is(

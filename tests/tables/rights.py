@@ -199,6 +199,7 @@ PUBLIC: dict[str, str] = {
     "readyz": "It says which part is missing, and nothing else (PL-11).",
     "metrics": "It has a token of its own (PL-11).",
     "openapi": "The description of the API holds no data (PL-9).",
+    "docs": "The same description, as a page.",
 }
 
 _FORM = ("GET", "POST")
