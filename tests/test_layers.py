@@ -148,12 +148,10 @@ def test_only_one_module_knows_the_celery_application() -> None:
     """Style: apps declare shared tasks; console/celery.py alone makes the application."""
 
     def knows(node: ast.AST) -> bool:
-        imports = isinstance(node, ast.ImportFrom) and node.module in {
-            "celery",
-            "console.celery",
-            "celery.app",
-        }
-        return imports and {alias.name for alias in node.names} != {"shared_task"}
+        makers = {"celery", "celery.app", "console.celery"}
+        if not isinstance(node, ast.ImportFrom) or node.module not in makers:
+            return False
+        return {alias.name for alias in node.names} != {"shared_task"}
 
     assert found(knows).keys() == {"console/celery.py"}
 

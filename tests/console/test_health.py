@@ -12,7 +12,6 @@ from django.db import DatabaseError, connection
 from django.test import Client
 from pytest_django import Settings
 
-from console import health
 from tests import factories
 from tests.api import InProcess
 from tests.server import Server
@@ -76,8 +75,8 @@ def test_a_database_that_refuses_is_named(db: None, monkeypatch: pytest.MonkeyPa
         raise DatabaseError
 
     with monkeypatch.context() as patch:
-        patch.setattr(health.connection, "cursor", refuse)
-        patch.setattr(health, "MigrationExecutor", refuse)
+        patch.setattr("console.health.connection.cursor", refuse)
+        patch.setattr("console.health.MigrationExecutor", refuse)
         found = readiness()
     assert found == (503, missing("database", "migrations"))
 

@@ -42,9 +42,10 @@ ADDRESSES: list[tuple[str, str, str | None, str]] = [
 ]
 
 
-def request_from(peer: str, forwarded: str | None, **more: str) -> HttpRequest:
-    headers = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
-    return RequestFactory().get("/healthz", REMOTE_ADDR=peer, **headers, **more)
+def request_from(peer: str, forwarded: str | None, **more: Any) -> HttpRequest:
+    headers: dict[str, Any] = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
+    factory = RequestFactory(REMOTE_ADDR=peer, **headers, **more)
+    return factory.get("/healthz")
 
 
 @pytest.mark.parametrize(("why", "peer", "forwarded", "caller"), ADDRESSES, ids=[row[0] for row in ADDRESSES])

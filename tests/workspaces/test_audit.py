@@ -94,7 +94,7 @@ def test_every_act_in_the_code_is_tried() -> None:
 
 def _acts(word: ast.expr) -> Iterator[str]:
     if isinstance(word, ast.Constant):
-        yield word.value
+        yield str(word.value)
 
 
 def test_the_caller_of_the_api_is_named(aurora: WorkspaceRef) -> None:

@@ -22,9 +22,9 @@ from tests.workspaces.cast import row_id, with_secret_of
 from workspaces import access, encryption, selectors
 from workspaces.errors import InvalidInput, NotFound, Unauthenticated
 from workspaces.models import ApiKey, AuditEntry, Source
-from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text, parse_key
+from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, KeyText, key_text, parse_key
 from workspaces.services import credentials
-from workspaces.types import Origin, WorkspaceRef
+from workspaces.types import Key, Origin, WorkspaceRef
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 entropy = st.tuples(st.binary(min_size=10, max_size=10), st.binary(min_size=32, max_size=32))
@@ -101,7 +101,7 @@ def test_the_hash_of_a_secret_needs_the_deployments_key(aurora: WorkspaceRef) ->
     assert parts is not None
     ours = selectors.credentials.secret_hash(parts)
     key = encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY]
-    other = encryption.Key(id=key[0].id, secret=bytes(32))
+    other = Key(id=key[0].id, secret=bytes(32))
     encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY] = (other, key[1])
     assert selectors.credentials.secret_hash(parts) != ours
 
@@ -319,9 +319,12 @@ def test_a_wrong_key_costs_no_more_than_a_right_one(
     works(right)
     hashed: list[str] = []
     plain = selectors.credentials.secret_hash
-    monkeypatch.setattr(
-        selectors.credentials, "secret_hash", lambda parts: (hashed.append(parts.key_id), plain(parts))[1]
-    )
+
+    def counted(parts: KeyText) -> bytes:
+        hashed.append(parts.key_id)
+        return plain(parts)
+
+    monkeypatch.setattr(selectors.credentials, "secret_hash", counted)
     costs = {}
     for name, text in {"right": right, "wrong": with_secret_of(right, other), "unknown": unknown}.items():
         hashed.clear()

@@ -148,7 +148,7 @@ def test_a_workspace_key_is_unwrapped_once_a_minute(
 ) -> None:
     """PL-12, WM-20: a process keeps workspace keys unwrapped for 60 seconds and no longer."""
     clock = [1000.0]
-    monkeypatch.setattr(encryption.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("workspaces.encryption.time.monotonic", lambda: clock[0])
     looks = []
     for seconds in (0.0, 59.9, 60.0, 119.9, 120.0):
         clock[0] = 1000.0 + seconds

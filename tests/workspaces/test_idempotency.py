@@ -121,7 +121,8 @@ def test_another_spelling_of_the_body_is_another_body(aurora: WorkspaceRef, agen
 
 def test_a_key_belongs_to_its_source(aurora: WorkspaceRef, boreal: WorkspaceRef) -> None:
     """PL-10, PL-1: two keys of one source share what is remembered; another source, or workspace, does not."""
-    body, headers = {"items": [{}]}, {KEY: "order-1"}
+    body: Any = {"items": [{}]}
+    headers = {KEY: "order-1"}
     same = [InProcess(factories.make_key(aurora, source="crm")) for _ in range(2)]
     others = [
         InProcess(factories.make_key(aurora, source="bot")),

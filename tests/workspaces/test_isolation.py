@@ -12,11 +12,14 @@ from django.db import connection
 from django.test import Client
 from django.urls import get_resolver
 
+from agentstate.tasks import sweep_all
 from tests import factories
 from tests.tables.isolation import GUESSES, NAMES_NOTHING, WITHOUT_WORKSPACE, Guess
 from tests.workspaces.cast import SCOPE_ID, Cast
 from workspaces import access
+from workspaces.errors import NotFound
 from workspaces.models import Handle, Profile, TenantModel, WorkspaceNotBound
+from workspaces.tasks import forget_answers
 from workspaces.types import WorkspaceRef
 
 TENANT_MODELS = [model for model in apps.get_models() if issubclass(model, TenantModel)]
@@ -144,7 +147,7 @@ def test_absent_and_not_ours_are_one_answer(db: None, cast: Cast, boreal: Worksp
     """PL-1: the door refuses another workspace's row with the very error of an absent one."""
     with access.bound(boreal.id):
         for model, pk in ((Profile, cast.profile), (Profile, uuid4())):
-            with pytest.raises(access.NotFound) as refused:
+            with pytest.raises(NotFound) as refused:
                 access.one(model, id=pk)
             assert (refused.value.detail, refused.value.errors) == ("", ())
 
@@ -169,6 +172,29 @@ def test_a_binding_ends_with_its_block_and_stays_in_its_thread(
         thread.start()
         thread.join()
     assert seen == ["not bound"]
+    with pytest.raises(WorkspaceNotBound):
+        Profile.objects.all()
+
+
+TASKS = (sweep_all, forget_answers)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: str(task.name))
+def test_a_task_binds_each_workspace_and_leaves_none_bound(
+    aurora: WorkspaceRef, boreal: WorkspaceRef, task: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PL-1: periodic work goes through the workspaces one by one, each bound for its own part alone."""
+    seen = []
+    plain = access.bound
+
+    def noted(workspace_id: Any) -> Any:
+        seen.append(workspace_id)
+        return plain(workspace_id)
+
+    monkeypatch.setattr(access, "bound", noted)
+    task()
+    assert {aurora.id, boreal.id} <= set(seen)
+    assert len(seen) == len(set(seen))
     with pytest.raises(WorkspaceNotBound):
         Profile.objects.all()
 

@@ -31,7 +31,7 @@ def subclasses(kind: type[Problem]) -> Iterator[type[Problem]]:
 
 def test_every_refusal_has_a_code_of_its_own() -> None:
     """PL-8: the catalogue knows each class by its code, and no two share one."""
-    kinds = [Problem, *set(subclasses(Problem))]
+    kinds: list[type[Problem]] = [Problem, *set(subclasses(Problem))]
     assert len({kind.code for kind in kinds}) == len(kinds)
     assert set(catalogue().values()) == set(kinds)
 

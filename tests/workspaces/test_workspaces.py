@@ -17,6 +17,7 @@ from workspaces import access, documents, encryption
 from workspaces.audit import verify_chain
 from workspaces.models import AuditEntry, Invitation, Person, Workspace, WrappedKey
 from workspaces.rules.documents import DEFAULTS, KINDS
+from workspaces.selectors.people import roles_of
 from workspaces.services import people, workspaces
 from workspaces.types import Origin, WorkspaceRef
 
@@ -96,7 +97,7 @@ def test_the_command_makes_the_first_workspace_and_its_owner(
     (workspace,) = access.workspaces_of(person)
     assert (workspace.slug, workspace.name) == ("first-one", "First One")
     with access.bound(workspace.id):
-        assert people.roles_of(person) == ("owner",)
+        assert roles_of(person) == ("owner",)
         acts = list(AuditEntry.objects.order_by("seq").values_list("act", "actor_name"))
     assert acts == [
         ("workspace.create", "operator"),
