@@ -33,4 +33,5 @@ def stored_body(workspace: WorkspaceRef, scope: dict[str, str], agent: str = "or
 
 def wrapping_key(key_id: UUID | None) -> UUID | None:
     """Give the id of the key that wraps a key; none when there is no such key any more."""
-    return WrappedKey.objects.filter(id=key_id).values_list("wrapped_by", flat=True).first()
+    found = WrappedKey.objects.filter(id=key_id).first() if key_id else None
+    return found.wrapped_by if found else None

@@ -199,7 +199,7 @@ class TestField:
         assert read.expires == {"phone": read.valid_until} == {"phone": NOON + timedelta(days=2)}
 
 
-TWO_OTHERS = [
+TWO_OTHERS: list[dict[str, Any]] = [
     {"type": name, "version": "1", "ownership": "agent", "fields": {}, "agents": [f"agent-{name}"]}
     for name in ("a", "b")
 ]
@@ -305,7 +305,7 @@ class TestSweep:
             clock.write(write({"phone": PHONE, "qty": 1}, scope=place))
         row = row_of(aurora, damaged)
         with access.bound(aurora.id):
-            State.objects.filter(id=row.id).update(body=bytes(row.body)[:-1] + b"x")
+            State.objects.filter(id=row.id).update(body=bytes(row.body or b"")[:-1] + b"x")
         clock.wait(hours=24)
         assert clock.sweep() == Swept(looked_at=2, fields=1, damaged=1)
         assert stored_body(aurora, whole).keys() == {"qty"}

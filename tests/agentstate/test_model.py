@@ -161,9 +161,11 @@ OFFSETS = st.sampled_from([0, 0, 0, -1, 1, None])
 class WorkingMemory(RuleBasedStateMachine):
     """Three states, of two agents in two scopes, and one clock."""
 
-    def __init__(self, workspace: WorkspaceRef) -> None:
+    workspace: WorkspaceRef
+
+    def __init__(self) -> None:
         super().__init__()
-        self.clock = Clocked(workspace, now=NOON)
+        self.clock = Clocked(self.workspace, now=NOON)
         first, second = scope(), scope(kind="task")
         self.places = [(first, "one"), (first, "two"), (second, "one")]
         self.models = [Model() for _ in self.places]
@@ -274,8 +276,9 @@ class WorkingMemory(RuleBasedStateMachine):
 
 def play(workspace: WorkspaceRef, *, examples: int, steps: int, derandomize: bool) -> None:
     """Play games of this many steps."""
+    game = type("Game", (WorkingMemory,), {"workspace": workspace})
     run_state_machine_as_test(
-        lambda: WorkingMemory(workspace),
+        game,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,

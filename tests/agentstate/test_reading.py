@@ -7,13 +7,15 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from agentstate import access as states
 from agentstate.models import State
 from tests import factories
 from tests.agentstate.clock import Clocked
 from tests.agentstate.rows import row_of
+from tests.agentstate.threads import apart
 from tests.api import InProcess, OverHttp
 from tests.factories import order_type, scope, write
 from workspaces import access, encryption
@@ -134,6 +136,35 @@ class TestReadYourWrites:
                 for versions in [found.result() for found in seen]:
                     assert versions == sorted(versions)
                     assert versions[0] >= 1
+
+
+class TestCost:
+    """WM-19: what a read waits for."""
+
+    def test_one_look_at_the_states(self, agent: InProcess) -> None:
+        """WM-19: one lookup of the row, by an index, and none for what was never written."""
+        place = scope()
+        agent.write(write(scope=place, subject=VISITOR))
+        for at in (place, scope()):
+            with CaptureQueriesContext(connection) as asked:
+                agent.read(at)
+            looks = [query["sql"] for query in asked if "agentstate_state" in query["sql"]]
+            assert len(looks) == 1
+            assert "FOR UPDATE" not in looks[0]
+
+    def test_no_writer_is_waited_for(self, committed: None) -> None:
+        """WM-19: a reader answers what is stored while a writer holds the state, its person and its documents."""
+        clock, place = Clocked(factories.make_ready_workspace()), scope()
+        clock.write(write({"qty": 1}, scope=place, subject=VISITOR))
+        held = ("agentstate_state", "workspaces_profile", "workspaces_handle", "workspaces_documenthead")
+        with ThreadPoolExecutor(1) as elsewhere, transaction.atomic():
+            with connection.cursor() as cursor:
+                for table in held:
+                    cursor.execute(
+                        f"SELECT 1 FROM {table} WHERE workspace_id = %s FOR UPDATE",  # noqa: S608
+                        [clock.workspace.id],
+                    )
+            assert elsewhere.submit(apart, lambda: clock.read(place)).result(timeout=20).body == {"qty": 1}
 
 
 class TestType:

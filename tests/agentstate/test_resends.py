@@ -1,5 +1,6 @@
 """Writes that are sent again are answered again and not written again (WM-15)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -240,7 +241,7 @@ class TestByValue:
 
     def test_after_another_write(self, resending: Clocked) -> None:
         """WM-15: only the last stored write is recognized, whoever wrote in between and in whatever way."""
-        others = (
+        others: tuple[Callable[[dict[str, str]], Any], ...] = (
             lambda place: resending.write(write({"step": "done"}, scope=place)),
             lambda place: resending.write(write({"step": "done"}, scope=place), by=resending.key()),
             lambda place: resending.write(cas({"qty": 9}, scope=place, if_version=1), idempotency_key="k-1"),
