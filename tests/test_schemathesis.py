@@ -107,6 +107,7 @@ def test_operations(case: Case, play: Play) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 @SCHEMA.parametrize()
 @settings(QUICK, max_examples=800, derandomize=False)
 def test_operations_at_length(case: Case, play: Play) -> None:
