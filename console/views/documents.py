@@ -1,6 +1,8 @@
 """The documents that the console shows without changing them, and what all documents share (PR-2)."""
 
+import functools
 import json
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +17,7 @@ from console.rows import Tab
 from privacy.rules.documents import require_kind
 from workspaces import access, documents
 from workspaces.models import Document
+from workspaces.rules.documents import schema
 from workspaces.selectors.documents import versions
 
 READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
@@ -65,7 +68,7 @@ def document(request: Any, kind: str) -> HttpResponse:
             "published_at": shown.published_at,
             "published_by": publisher_of(shown),
             "reason": shown.reason,
-            "text": indented(shown.body),
+            "text": indented(kind, shown.body),
         },
         "documents": [
             Tab(title=name, url=here(request, "document", other), current=other == kind)
@@ -103,5 +106,29 @@ def versions_shown(request: Any, kind: str, live: int) -> list[Version]:
     ]
 
 
-def indented(body: Any) -> str:
-    return json.dumps(body, ensure_ascii=False, indent=2)
+def indented(kind: str, body: Any) -> str:
+    """Write a document for people, its members in the order of the schema: the database keeps none."""
+    return json.dumps(_arranged(body, _members(kind)), ensure_ascii=False, indent=2)
+
+
+@functools.cache
+def _members(kind: str) -> dict[str, int]:
+    names = dict.fromkeys(_declared(schema(kind)))
+    return {name: place for place, name in enumerate(names)}
+
+
+def _declared(node: Any) -> Iterator[str]:
+    """Name the members that a schema declares, in its order."""
+    if isinstance(node, dict):
+        yield from node.get("properties", {})
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _declared(inner)
+
+
+def _arranged(value: Any, order: Mapping[str, int]) -> Any:
+    if isinstance(value, list):
+        return [_arranged(item, order) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = sorted(value, key=lambda name: (order.get(name, len(order)), name))
+    return {name: _arranged(value[name], order) for name in names}

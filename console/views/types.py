@@ -148,7 +148,7 @@ def type_page(request: Any, name: str) -> HttpResponse:
 def types_draft(request: Any) -> HttpResponse:
     """Edit the whole document; Check shows what changes and breaks, Publish makes exactly what was checked live."""
     head = head_of("object-types")
-    initial = {"document": indented(head.body), "version": head.version}
+    initial = {"document": indented("object-types", head.body), "version": head.version}
     form = DraftForm(request.POST or None, initial=initial)
     context: dict[str, Any] = {"form": form, "live": live_version(head), "check": None, "publishable": False}
     if request.method == "POST" and form.is_valid() and (draft := _draft(form)) is not None:
@@ -313,7 +313,7 @@ def _type_page(declared: ObjectType, body: dict[str, Any]) -> TypePage:
                 origin=field.origin,
                 retention=kept.get(field.name, ""),
             )
-            for field in declared.fields.values()
+            for field in sorted(declared.fields.values(), key=lambda field: field.name)
         ],
     )
 

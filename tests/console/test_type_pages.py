@@ -58,6 +58,14 @@ def test_check_shows_the_changes_and_stores_nothing(aurora: WorkspaceRef, client
     assert live(aurora) == before
 
 
+def test_document_is_written_in_the_order_of_its_schema(aurora: WorkspaceRef, client: Client) -> None:
+    """PR-2: what people edit begins with what it is, wherever the database put the members."""
+    text = client.get(draft(aurora)).context["form"]["document"].value()
+    members = list(json.loads(text)["types"][0])
+    assert members == ["type", "version", "ownership", "agents", "fields", "retention", "agent_state"]
+    assert json.loads(text) == {"types": [factories.ORDER_TYPE]}
+
+
 def test_field_that_states_hold_must_be_dropped_by_name(aurora: WorkspaceRef, client: Client) -> None:
     """PR-3: removing a held field is a problem until it is named; then its effect is said before it is published."""
     factories.make_state(aurora, body={"remark": "x"})
