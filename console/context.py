@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from console.navigation import navigation
 from workspaces import access
 from workspaces.models import Person
+from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
 THEMES = ("auto", "light", "dark")
@@ -33,13 +34,18 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
+    own = access.workspaces_of(person)
     workspace: WorkspaceRef | None = getattr(request, "workspace", None)
     may: frozenset[str] = getattr(request, "may", frozenset())
+    if workspace is None and len(own) == 1:
+        # Pages of no workspace lead on into the only one that there is.
+        workspace = own[0]
+        may = permissions_of(person, workspace)
     return {
         "time_zone": person.time_zone,
         "person": person,
         "workspace": workspace,
-        "workspaces": access.workspaces_of(person),
+        "workspaces": own,
         "nav": navigation(request.path, workspace, may),
         "may": may,
     }
