@@ -91,7 +91,7 @@ def test_log_goes_both_ways_with_its_filters(aurora: WorkspaceRef, client: Clien
     assert [len(each) for each in urls] == [50, 10, 50]
     assert urls[0] == urls[2]
     assert not set(urls[0]) & set(urls[1])
-    assert "60 entries, newest first" in first.content.decode()
+    assert "Entries: 60, newest first" in first.content.decode()
 
 
 def test_entry_shows_who_what_why_and_its_neighbours(

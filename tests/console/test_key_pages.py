@@ -112,7 +112,7 @@ def test_key_is_revoked_by_typing_its_name(aurora: WorkspaceRef, client: Client)
     secret = secret_in(client.post(keys(aurora, "new"), NEW))
     address = keys(aurora, str(only_key(aurora).id), "revoke")
     text = client.get(address).content.decode()
-    assert "Revoke agents in Aurora?" in text
+    assert "Revoke the key “agents” in Aurora?" in text
     assert "This cannot be undone." in text
     assert client.post(address, {"name": "agent", "reason": "Leaked"}).status_code == 422
     assert InProcess(secret).write(factories.write()).status == 200
