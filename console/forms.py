@@ -4,6 +4,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.contrib.auth.forms import PasswordResetForm, SetPasswordForm
 from django.contrib.auth.password_validation import validate_password
 from django.forms.utils import flatatt
 from django.utils.html import format_html, format_html_join
@@ -132,6 +133,21 @@ class JoinAgainForm(ProblemForm):
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
     )
+
+
+class LinkForm(PasswordResetForm):
+    email = forms.EmailField(
+        label=_("E-mail address"), max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["new_password1"].label = _("New password")
+        self.fields["new_password1"].help_text = _("At least 12 characters, and not a common password.")
+        self.fields["new_password2"].label = _("New password again")
+        self.fields["new_password2"].help_text = ""
 
 
 class FeatureForm(forms.Form):

@@ -16,6 +16,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse_lazy
 from django.utils import timezone
 
+from console.forms import LinkForm, NewPasswordForm
 from workspaces.models import Person
 from workspaces.services.people import choose_password
 
@@ -23,6 +24,7 @@ from workspaces.services.people import choose_password
 class AskForLink(PasswordResetView):
     """Mails the link, and answers alike whether or not somebody has the address."""
 
+    form_class = LinkForm
     template_name = "console/password_reset.html"
     email_template_name = "email/password_reset.txt"
     subject_template_name = "email/password_reset_subject.txt"
@@ -37,6 +39,7 @@ class AskForLink(PasswordResetView):
 class ChooseNew(PasswordResetConfirmView):
     """Takes the new password, once, and writes it to the audit."""
 
+    form_class = NewPasswordForm
     template_name = "console/password_reset_confirm.html"
     success_url = reverse_lazy("console:password_reset_complete")
 
