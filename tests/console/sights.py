@@ -27,7 +27,6 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
         page.goto(self.address(house))
         if self.act is not None:
             self.act(page)
-            page.wait_for_load_state("networkidle")
 
 
 def sights() -> Iterator[Sight]:
@@ -137,6 +136,7 @@ def _chosen_roles(page: Page) -> None:
 
 
 STATES = (
+    Sight(name="description of the API", who=NOBODY, address=_fixed("/v1/docs")),
     Sight(name="unknown address", address=_fixed("/console/nowhere/")),
     Sight(name="unknown address, signed out", who=NOBODY, address=_fixed("/nowhere")),
     Sight(name="forbidden", who=WITHOUT_ROLE, address=_at("keys")),
