@@ -246,6 +246,10 @@ class InviteForm(ProblemForm):
     reason = ReasonField()
 
 
+class WithdrawForm(forms.Form):
+    reason = ReasonField()
+
+
 class RolesForm(ProblemForm):
     roles = forms.MultipleChoiceField(
         label=_("Roles"),

@@ -51,6 +51,11 @@ urlpatterns = [
     path("w/<slug:slug>/keys/<uuid:key_id>/revoke/", keys.key_revoke, name="key_revoke"),
     path("w/<slug:slug>/people/", people.people, name="people"),
     path("w/<slug:slug>/people/invite/", people.invite, name="invite"),
+    path(
+        "w/<slug:slug>/people/invitations/<uuid:invitation_id>/withdraw/",
+        people.invitation_withdraw,
+        name="invitation_withdraw",
+    ),
     path("w/<slug:slug>/people/<uuid:person_id>/roles/", people.person_roles, name="person_roles"),
     path("w/<slug:slug>/audit/", audit.audit, name="audit"),
     path("w/<slug:slug>/audit/<uuid:entry_id>/", audit.audit_entry, name="audit_entry"),

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.changes import changes_of
-from console.forms import InviteForm, RolesForm
+from console.forms import InviteForm, RolesForm, WithdrawForm
 from console.pages import actor, dialog, done, here, workspace_page
 from workspaces.errors import RoleNotAllowed
-from workspaces.models import Person
+from workspaces.models import Invitation, Person
 from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES, ROLES, permissions_of
 from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.people import Member, members, open_invitations
@@ -37,6 +37,7 @@ class InvitationRow(msgspec.Struct, frozen=True):
     roles: list[str]
     invited_by: str
     expires_at: datetime
+    withdraw_url: str = ""
 
 
 class RoleRow(msgspec.Struct, frozen=True):
@@ -50,15 +51,7 @@ def people(request: Any) -> HttpResponse:
     """List the members, the open invitations, and what each role may do."""
     context = {
         "people": [_row(request, member) for member in members()],
-        "invitations": [
-            InvitationRow(
-                email=row.email,
-                roles=[ROLE_TITLES[role] for role in row.roles],
-                invited_by=row.invited_by.name if row.invited_by else "",
-                expires_at=row.expires_at,
-            )
-            for row in open_invitations(now=timezone.now())
-        ],
+        "invitations": [_invitation_row(request, row) for row in open_invitations(now=timezone.now())],
         "invite_url": here(request, "invite") if "manage_people" in request.may else "",
         "role_table": [RoleRow(ROLE_TITLES[role], _titles(held)) for role, held in ROLES.items()],
         **changes_of(request, AuditFilter(object_kind="person"), object="person"),
@@ -76,6 +69,25 @@ def invite(request: Any) -> HttpResponse:
     context = {"form": form, "days": services.INVITATION_LIFE.days}
     status = 422 if request.method == "POST" else 200
     return dialog(request, "console/invite.html", context, back=back, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page("manage_people")
+def invitation_withdraw(request: Any, invitation_id: UUID) -> HttpResponse:
+    """End an invitation before it is used."""
+    now, back = timezone.now(), here(request, "people")
+    found = next((row for row in open_invitations(now=now) if row.id == invitation_id), None)
+    if found is None:
+        raise Http404
+    form = WithdrawForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        services.withdraw_invitation(
+            invitation_id=found.id, reason=form.cleaned_data["reason"], actor=actor(request), now=now
+        )
+        return done(request, back, said=_("The invitation is withdrawn."))
+    context = {"invitation": _invitation_row(request, found), "form": form}
+    status = 422 if request.method == "POST" else 200
+    return dialog(request, "console/invitation_withdraw.html", context, back=back, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -170,6 +182,17 @@ def _row(request: Any, member: Member) -> PersonRow:
         last_sign_in=member.last_sign_in,
         is_self=is_self,
         roles_url=here(request, "person_roles", member.id) if may_change else "",
+    )
+
+
+def _invitation_row(request: Any, invitation: Invitation) -> InvitationRow:
+    may_change = "manage_people" in request.may
+    return InvitationRow(
+        email=invitation.email,
+        roles=[ROLE_TITLES[role] for role in invitation.roles],
+        invited_by=invitation.invited_by.name if invitation.invited_by else "",
+        expires_at=invitation.expires_at,
+        withdraw_url=here(request, "invitation_withdraw", invitation.id) if may_change else "",
     )
 
 

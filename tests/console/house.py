@@ -15,7 +15,7 @@ from console import page_urls
 from tests import factories
 from tests.api import InProcess
 from workspaces import access
-from workspaces.models import ApiKey, AuditEntry, Person, PersonalToken, Profile
+from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import people
 from workspaces.types import WorkspaceRef
@@ -60,6 +60,7 @@ class House(msgspec.Struct, frozen=True):
     people: Mapping[str, Person]
     tokens: Mapping[str, UUID]
     invitation: str
+    invitation_id: UUID
     profile: UUID
     key: UUID
     key_text: str
@@ -81,6 +82,7 @@ class House(msgspec.Struct, frozen=True):
             "key_id": self.key,
             "entry_id": self.entry,
             "person_id": self.people["support"].id,
+            "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
             "name": "order",
             "key": "agent_state",
@@ -120,6 +122,7 @@ def build_house() -> House:
             people=staff,
             tokens=_tokens(staff),
             invitation=_invited(workspace, staff["owner"]),
+            invitation_id=Invitation.objects.get().id,
             profile=Profile.objects.order_by("created_at")[0].id,
             key=ApiKey.objects.get(name="of the house").id,
             key_text=key_text,

@@ -113,6 +113,31 @@ def test_link_for_who_joined_meanwhile_says_so(aurora: WorkspaceRef, boreal: Wor
     assert "a member already" in answer.content.decode()
 
 
+def test_invitation_can_be_withdrawn(
+    aurora: WorkspaceRef, link: str, owner: Person, signed_in: SignedIn
+) -> None:
+    """PL-4: an owner ends an invitation with a reason; the link opens nothing, and it is no longer listed."""
+    client, people_page = signed_in(owner), f"/console/w/{aurora.slug}/people/"
+    address = client.get(people_page).context["invitations"][0].withdraw_url
+    assert "Withdraw the invitation of inga@example.com to Aurora?" in client.get(address).content.decode()
+    assert client.post(address, {"reason": "Sent to the wrong address"})["Location"] == people_page
+    assert Client().post(f"/console/{link}", NEW).status_code == 404
+    assert client.get(people_page).context["invitations"] == []
+    assert {client.get(address).status_code, client.post(address, {"reason": "x"}).status_code} == {404}
+
+
+def test_invitation_of_another_workspace_is_not_there(
+    aurora: WorkspaceRef, boreal: WorkspaceRef, link: str, signed_in: SignedIn
+) -> None:
+    """PL-1: an id of elsewhere is no id here."""
+    with access.bound(aurora.id):
+        foreign = Invitation.objects.get().id
+    client = signed_in(factories.make_person(boreal, "owner", name="Otto"))
+    address = f"/console/w/{boreal.slug}/people/invitations/{foreign}/withdraw/"
+    assert {client.get(address).status_code, client.post(address, {"reason": "x"}).status_code} == {404}
+    assert Client().get(f"/console/{link}").status_code == 200
+
+
 def test_people_page_lists_open_invitations(
     aurora: WorkspaceRef, link: str, owner: Person, signed_in: SignedIn
 ) -> None:

@@ -124,6 +124,13 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="invitation_withdraw",
+        who="owner",
+        good={"reason": "Sent to the wrong address"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
         page="person_roles",
         who="owner",
         good={"roles": ["support", "privacy"], "reason": "Also privacy", "step": "choose"},

@@ -223,6 +223,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:key_revoke", any_of=("manage_keys",), methods=_FORM),
     Page(name="console:people", any_of=("manage_people", "view_audit")),
     Page(name="console:invite", any_of=("manage_people",), methods=_FORM),
+    Page(name="console:invitation_withdraw", any_of=("manage_people",), methods=_FORM),
     Page(name="console:person_roles", any_of=("manage_people",), methods=_FORM),
     Page(name="console:audit", any_of=("view_audit",)),
     Page(name="console:audit_entry", any_of=("view_audit",)),

@@ -15,7 +15,7 @@ from privacy.types import ChangeWish
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
-from workspaces.models import Person
+from workspaces.models import Invitation, Person
 from workspaces.services import credentials, people, profiles, workspaces
 from workspaces.services.credentials import KeyWish
 from workspaces.types import Actor, Origin
@@ -95,6 +95,11 @@ def join(ground: Ground) -> Any:
     return people.join(person=person, roles=["support"], actor=ACTOR, now=ground.now)
 
 
+def withdraw(ground: Ground) -> Any:
+    invitation = Invitation.objects.filter(accepted_at=None).latest("made_at")
+    return people.withdraw_invitation(invitation_id=invitation.id, reason=REASON, actor=ACTOR, now=ground.now)
+
+
 ACTS: tuple[Act, ...] = (
     Act(name="key.create", deed=make_key, on="key"),
     Act(
@@ -144,6 +149,7 @@ ACTS: tuple[Act, ...] = (
             now=ground.now,
         ),
     ),
+    Act(name="person.withdraw_invitation", on="invitation", with_reason=True, deed=withdraw),
     Act(name="person.join", on="person", deed=join),
     Act(
         name="role.change",

@@ -74,6 +74,22 @@ def invite(
     return token
 
 
+@transaction.atomic
+def withdraw_invitation(*, invitation_id: UUID, reason: str, actor: Actor, now: datetime) -> None:
+    """End an open invitation at once: its link opens nothing any more. Raises NotFound for one that is not open."""
+    rows = Invitation.objects.select_for_update()
+    invitation = access.one(rows, id=invitation_id, accepted_at=None, expires_at__gt=now)
+    invitation.expires_at = now
+    invitation.save(update_fields=["expires_at"])
+    audit.record(
+        "person.withdraw_invitation",
+        actor=actor,
+        now=now,
+        on=AuditObject("invitation", str(invitation.id)),
+        reason=reason,
+    )
+
+
 def invitation_link(token: str) -> str:
     """Give the address that an invited person opens."""
     return f"{settings.LASTRO_BASE_URL}/console/invitation/{token}/"
