@@ -210,6 +210,17 @@ def moved_body_and_key(sealed: Sealed) -> None:
     sealed.change(mine, body=bytes(other.body or b""), data_key_id=other.data_key_id)
 
 
+def moved_with_all_but_its_name(sealed: Sealed) -> None:
+    mine, other = sealed.rows()
+    sealed.change(
+        mine,
+        body=bytes(other.body or b""),
+        data_key_id=other.data_key_id,
+        epoch=other.epoch,
+        version=other.version,
+    )
+
+
 def older_body(sealed: Sealed) -> None:
     row = sealed.rows()[0]
     old = bytes(row.body or b"")
@@ -229,7 +240,15 @@ def cut_body(sealed: Sealed) -> None:
     sealed.change(sealed.rows()[0], body=b"short")
 
 
-TAMPERING = [moved_body, moved_body_and_key, older_body, another_number, another_life, cut_body]
+TAMPERING = [
+    moved_body,
+    moved_body_and_key,
+    moved_with_all_but_its_name,
+    older_body,
+    another_number,
+    another_life,
+    cut_body,
+]
 
 
 @pytest.mark.parametrize("tamper", TAMPERING, ids=lambda tamper: tamper.__name__)
