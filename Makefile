@@ -8,7 +8,7 @@ COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --gen
 CLIENTS := 0.10.5 0.11.7
 PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2
 
-.PHONY: help demo test test-long check lock clean python run-environment test-environment
+.PHONY: help demo manage test test-long check lock clean python run-environment test-environment
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | while IFS="$$(printf '\t')" read -r name what; \
@@ -16,6 +16,9 @@ help: ## Show this list
 
 demo: run-environment ## Start everything, play a conversation and stay up (ONCE=1: stop after it)
 	@$(RUN) console.embedded demo $(if $(filter-out 0,$(ONCE)),--once)
+
+manage: run-environment ## Run a management command on the demo that is up (ARGS="create_key --help")
+	@$(RUN) console.embedded manage $(ARGS)
 
 test: test-environment ## Run the tests on real services, within 10 minutes (ARGS="-k word" for a part)
 	@$(PYTEST) -m "not long" $(ARGS)
@@ -29,6 +32,9 @@ check: test-environment ## Check style, types and layers
 	$(RUN) mypy .
 	.venv/bin/python .venv/bin/lint-imports
 
+screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some)
+	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)"
+
 lock: test-environment ## Compile the lock files from pyproject.toml (UPGRADE=1: to newer versions)
 	$(COMPILE) --group dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --group embedded pyproject.toml -c requirements/dev.txt -o requirements/run.txt
@@ -36,7 +42,7 @@ lock: test-environment ## Compile the lock files from pyproject.toml (UPGRADE=1:
 		echo "niadra==$$version" | $(COMPILE) - -o requirements/niadra-$$version.txt || exit 1; done
 
 clean: ## Remove the environment, logs and caches; the master key stays
-	rm -rf .venv .lastro/clients .lastro/log .lastro/demo.json .lastro/environment.lock
+	rm -rf .venv .lastro/clients .lastro/log .lastro/mail .lastro/demo.json .lastro/environment.lock
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

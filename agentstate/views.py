@@ -43,12 +43,12 @@ class AgentStateView(ApiView):
         parameters=(idempotency_key(),),
         examples=(
             example(
-                "merge two fields",
+                "merge one field",
                 {
                     "scope": _SCOPE,
                     "agent": "order-taker",
                     "mode": "merge_by_key",
-                    "body": {"step": "quote"},
+                    "body": {"step": "cart"},
                     "subject": {"type": "phone_e164", "value": "+55 11 91234-5678"},
                 },
                 is_request=True,
@@ -60,7 +60,7 @@ class AgentStateView(ApiView):
                     "agent": "order-taker",
                     "mode": "cas",
                     "if_version": 0,
-                    "body": {"step": "quote", "cart": []},
+                    "body": {"step": "cart", "cart": []},
                 },
                 is_request=True,
             ),
@@ -99,7 +99,7 @@ class AgentStateReadView(ApiView):
             example(
                 "a state",
                 {
-                    "body": {"step": "quote"},
+                    "body": {"step": "cart"},
                     "version": 3,
                     "updated_at": "2026-11-30T12:00:00Z",
                     "valid_until": "2026-12-30T12:00:00Z",

@@ -84,10 +84,15 @@ def base_url() -> str:
 
 def allowed_hosts() -> list[str]:
     """Give the host names that are answered."""
-    hosts = _list("LASTRO_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+    hosts = _list("LASTRO_ALLOWED_HOSTS") if _text("LASTRO_ALLOWED_HOSTS") else _own_hosts()
     if not hosts or any("/" in host or " " in host for host in hosts):
         raise ImproperlyConfigured("LASTRO_ALLOWED_HOSTS must list host names such as lastro.example.com.")
     return hosts
+
+
+def _own_hosts() -> list[str]:
+    own, loopback = str(_split(base_url()).hostname), ["127.0.0.1", "localhost", "[::1]"]
+    return loopback if own in loopback else [own, *loopback]
 
 
 def https() -> bool:
@@ -99,9 +104,9 @@ def https() -> bool:
 
 
 def email() -> dict[str, Any]:
-    """Give the mail settings; without EMAIL_URL a demo prints its mails, and any other deployment sends none.
+    """Give the mail settings; without EMAIL_URL a test prints its mails, and a deployment sends none.
 
-    A mail holds a link that lets somebody in: it has no place in the log of a deployment.
+    A mail holds a link that lets somebody in: it has no place in a log.
     """
     default = "consolemail://" if environment() in _PLAIN_HTTP else "dummymail://"
     settings: dict[str, Any] = _parsed("EMAIL_URL", _text("EMAIL_URL", default), environ.Env.email_url_config)

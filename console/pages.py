@@ -16,7 +16,7 @@ from workspaces import access
 from workspaces.errors import NotFound, Problem
 from workspaces.models import Person
 from workspaces.rules.rights import PERMISSIONS
-from workspaces.selectors.people import holders_of, permissions_of, roles_of
+from workspaces.selectors.people import others_with, permissions_of, roles_of
 from workspaces.services.people import actor_of
 from workspaces.types import Actor, WorkspaceRef
 
@@ -86,7 +86,7 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
 def forbidden(request: Any, permission: str) -> HttpResponse:
     """Answer 403, naming the permission and the people who hold it (CO-8)."""
     missing = MissingPermission(code=permission, title=PERMISSIONS[permission])
-    givers = holders_of("manage_people")
+    givers = others_with("manage_people", but=request.user.id)
     context = {"permission": missing, "givers": givers}
     return render(request, "console/forbidden.html", context, status=403)
 

@@ -15,7 +15,12 @@ from typing import Any
 from uuid import uuid4
 
 AGENT = "order-taker"
+CONFLICT = 412
 CUSTOMER = {"type": "phone_e164", "value": "+55 11 91234-5678"}
+
+
+class Refused(Exception):
+    """The server does not take a call, and the conversation cannot go on."""
 
 
 class Memory:
@@ -51,7 +56,12 @@ class Memory:
             with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refusal:
-            return refusal.code, json.load(refusal)
+            problem = json.load(refusal)
+            if refusal.code == CONFLICT:
+                return refusal.code, problem
+            raise Refused(f"{refusal.code} {problem['code']}: {problem['title']}") from refusal
+        except urllib.error.URLError as silence:
+            raise Refused(f"nobody answers at {self._base_url}: is `make demo` up?") from silence
 
 
 def main() -> int:
@@ -62,8 +72,12 @@ def main() -> int:
     key = next(entry["key"] for entry in demo["keys"] if entry["scopes"] == ["agent_state"])
     memory = Memory(demo["base_url"], key, conversation=f"demo-{uuid4().hex[:8]}")
     steps = [greet, take_order_in_parallel, meet_a_conflict, be_refused, go_over_the_cap, leave_contact]
-    outcomes = [step(memory) for step in steps]
-    state = memory.read()
+    try:
+        outcomes = [step(memory) for step in steps]
+        state = memory.read()
+    except Refused as refused:
+        say("The server answers", str(refused))
+        return 1
     say("At the end", f"version {state['version']}, fields: {', '.join(sorted(state['body']))}")
     where_to_look(demo)
     return 0 if all(outcomes) else 1
@@ -158,7 +172,7 @@ def where_to_look(demo: dict[str, Any]) -> None:
     print(
         f"  as security ({security['email']} / {security['password']}): switch Working memory off under Features;"
     )
-    print("    the next run of this script is answered 404 feature_off")
+    print("    the next run of this script (python3 examples/order_taking.py) is answered 404 feature_off")
 
 
 def say(what: str, happened: str) -> None:

@@ -26,6 +26,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("command", nargs="+", help="the command and its arguments, after --")
     demo = actions.add_parser("demo", help="start everything, play a conversation, and stay up")
     demo.add_argument("--once", action="store_true", help="stop after the conversation")
+    manage = actions.add_parser("manage", help="run a management command on the demo that is up")
+    manage.add_argument(
+        "arguments", nargs=argparse.REMAINDER, help="such as: create_workspace acme --name Acme ..."
+    )
     actions.add_parser("chromium", help="find a Chromium for the browser tests, or install one")
     keep = actions.add_parser("keep", help="own the services of a run (used by the others)")
     keep.add_argument("services", nargs="*")
@@ -42,6 +46,10 @@ def _perform(arguments: argparse.Namespace) -> int:
             from console.embedded.demo import demo
 
             return demo(once=arguments.once)
+        case "manage":
+            from console.embedded.manage import manage
+
+            return manage(arguments.arguments)
         case "chromium":
             from console.embedded.chromium import provide
 

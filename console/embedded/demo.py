@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from console.embedded.errors import EmbeddedError, Stopped
 from console.embedded.files import own_folder
+from console.embedded.manage import remembered
 from console.embedded.parts import Part, commands, running_parts
 from console.embedded.port import HOST, reserved_port
 from console.embedded.process import private_log, stop, tail, tied, wait_ready
@@ -60,6 +62,7 @@ def demo(*, once: bool) -> int:
             sheet = _loaded(ground)
         with step("Start web server, worker and scheduler"):
             parts = _started(ground, stack)
+            stack.enter_context(remembered(ground.variables))
         outcome = _play(ground)
         print(f"\n{printed(sheet)}\n\nReady after {time.monotonic() - began:.0f} seconds.", flush=True)
         return outcome if once else _stay(ground, parts) or outcome
@@ -91,6 +94,7 @@ def _laid_ground(stack: ExitStack) -> Ground:
         "DJANGO_SETTINGS_MODULE": "console.settings",
         "LASTRO_BASE_URL": f"http://{HOST}:{port}",
         "LASTRO_DEMO_FILE": str(services.scratch / "demo.json"),
+        "EMAIL_URL": os.environ.get("EMAIL_URL") or f"filemail:///{quote(str(own_folder() / 'mail'))}",
         "PYTHONUNBUFFERED": "1",
     }
     logs = own_folder() / "log" / str(port)

@@ -57,9 +57,11 @@ def printed(sheet: DemoSheet) -> str:
     """Answer the sheet as tables for a terminal."""
     addresses = [
         ("Console", sheet.console_url),
-        ("API", f"{sheet.base_url}/v1/ (documentation: {sheet.base_url}/v1/docs)"),
+        ("API", f"{sheet.base_url}/v1/docs"),
         ("Workspace", f"{sheet.workspace.name} ({sheet.workspace.slug})"),
-        ("All of this", ".lastro/demo.json"),
+        ("Mail", ".lastro/mail/ (what it would send lies there)"),
+        ("Commands", 'make manage ARGS="create_key --help"'),
+        ("All of this", ".lastro/demo.json; the data lives until the demo stops"),
     ]
     people = [
         (person.email, person.password, ", ".join(person.roles), person.name) for person in sheet.people

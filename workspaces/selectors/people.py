@@ -41,10 +41,10 @@ def roles_of(person: Person) -> tuple[str, ...]:
     return tuple(sorted(Role.objects.filter(group__user=person).values_list("role", flat=True)))
 
 
-def holders_of(permission: str) -> list[str]:
-    """Name the members of the bound workspace who hold a permission (CO-8)."""
+def others_with(permission: str, *, but: UUID) -> list[str]:
+    """Name the other members of the bound workspace who hold a permission (CO-8)."""
     roles = set(roles_with(permission))
-    return [member.name for member in members() if roles & set(member.roles)]
+    return [member.name for member in members() if member.id != but and roles & set(member.roles)]
 
 
 def members() -> list[Member]:
