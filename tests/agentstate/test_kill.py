@@ -81,7 +81,7 @@ class Writer:
 
     def require_own_state(self) -> None:
         """Require every acknowledged replacement, perhaps the one on its way, and nothing in between."""
-        read = self.client.read(self.own).body
+        read = read_of(self.client, self.own)
         assert read["version"] in {self.done // 2, self.done // 2 + 1}
         whole = {"left": read["version"], "filler": "x " * 500, "right": read["version"]}
         assert read["body"] == (whole if read["version"] else {})
@@ -124,11 +124,19 @@ def test_server_killed_among_200_writes(workspace: WorkspaceRef, mortal: Server,
     in_parallel([partial(writer.go_on, acknowledged) for writer in writers])
     assert [writer.done for writer in writers] == [WRITES] * WRITERS
     assert acknowledged.count == WRITERS * WRITES
-    read = writers[0].client.read(shared).body
+    read = read_of(writers[0].client, shared)
     assert (read["body"].keys(), read["version"]) == (set(FIELDS), len(FIELDS))
     for writer in writers:
         writer.require_own_state()
         writer.client.http.close()
+
+
+def read_of(client: OverHttp, place: dict[str, str]) -> dict[str, Any]:
+    """Read a state of a server that is up."""
+    answer = client.read(place)
+    assert answer.status == 200, answer
+    body: dict[str, Any] = answer.body
+    return body
 
 
 def kill(server: Server, acknowledged: Acknowledgements) -> None:
@@ -139,7 +147,7 @@ def kill(server: Server, acknowledged: Acknowledgements) -> None:
 
 def require_shared_state(writers: list[Writer], shared: dict[str, str]) -> None:
     """Require each acknowledged field, and one version for each field: every merge adds exactly one."""
-    read = writers[0].client.read(shared).body
+    read = read_of(writers[0].client, shared)
     acknowledged = {
         field: number
         for writer in writers

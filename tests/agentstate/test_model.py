@@ -297,6 +297,7 @@ def workspace(db: None, _deployment_key: None) -> WorkspaceRef:
     return factories.make_ready_workspace("Modelo", TYPE)
 
 
+@pytest.mark.timeout(900)
 def test_against_the_model(workspace: WorkspaceRef) -> None:
     """WM-6 to WM-10, WM-12, WM-13, WM-15 to WM-17, WM-21: the same games each time."""
     play(workspace, examples=20, steps=40, derandomize=True)
