@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import kombu
+import kombu.connection
 import psycopg
 import pytest
 import valkey
@@ -179,7 +179,7 @@ def test_services_are_real_and_leave_nothing(elsewhere: Elsewhere) -> None:
         assert store.config_get("port") == {"port": "0"}
         assert store.config_get("save") == {"save": ""}
         store.close()
-        with kombu.Connection(run.variables["BROKER_URL"]) as broker:
+        with kombu.connection.Connection(run.variables["BROKER_URL"]) as broker:
             assert broker.default_channel.client.connection_pool.connection_kwargs["db"] == 1
             assert broker.default_channel.client.ping()
         key_file = Path(run.variables["LASTRO_MASTER_KEY_FILE"])
