@@ -207,7 +207,7 @@ def test_support_finds_a_customer_and_leaves_the_handle_nowhere(
     page.get_by_role("navigation", name="Profile").get_by_role("link", name="Working memory").click()
     row = page.get_by_role("row", name="order-taker")
     expect(row).to_contain_text("conversation")
-    expect(row.get_by_role("cell").nth(2)).to_contain_text("chat backend")
+    expect(row.get_by_role("rowheader")).to_contain_text("chat backend")
     seen = [page.content()]
     page.go_back()
     page.get_by_role("searchbox").first.fill("+55 11 90000-0000")
