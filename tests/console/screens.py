@@ -18,7 +18,14 @@ from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / ".lastro" / "screens"
+FOR_README = ROOT / "docs" / "images"
 THEMES = ("light", "dark")
+PICTURES = (
+    ("features", "security", "features", "light"),
+    ("dialog", "security", "feature dialog", "light"),
+    ("working-memory", "support", "profile_working_memory", "light"),
+    ("working-memory-dark", "support", "profile_working_memory", "dark"),
+)
 
 
 def main() -> None:
@@ -33,7 +40,11 @@ def main() -> None:
         server = Server(Path(scratch)).start()
         try:
             _play(sheet, server.url)
-            _take_all(_house(json.loads(sheet.read_text())), server.url, wanted)
+            house = _house(json.loads(sheet.read_text()))
+            if wanted == "--readme":
+                _take_for_readme(house, server.url)
+            else:
+                _take_all(house, server.url, wanted)
         finally:
             server.stop()
 
@@ -50,7 +61,8 @@ def _play(sheet: Path, url: str) -> None:
     sheet.write_text(json.dumps({"base_url": url, **json.loads(sheet.read_text())}))
     environment = {**os.environ, "LASTRO_DEMO_FILE": str(sheet)}
     command = [sys.executable, "examples/order_taking.py"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    for _ in range(2):
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def _house(demo: dict[str, Any]) -> Any:
@@ -116,6 +128,21 @@ def _take_all(house: Any, url: str, wanted: str) -> None:
                     pages[sight.who].screenshot(path=file, full_page=True)
                 visits.close()
     print(f"{len(list(TARGET.iterdir()))} pictures are in {TARGET.relative_to(ROOT)}")  # noqa: T201
+
+
+def _take_for_readme(house: Any, url: str) -> None:
+    from tests.console.browser import Visits, running_chromium
+    from tests.console.sights import sights
+
+    known = {sight.name: sight for sight in sights()}
+    FOR_README.mkdir(exist_ok=True)
+    with running_chromium() as browser:
+        visits = Visits(browser, url)
+        for name, who, sight, theme in PICTURES:
+            page = visits.open(house.people[who], theme=theme, viewport={"width": 1200, "height": 560})
+            known[sight].show(page, house)
+            page.screenshot(path=FOR_README / f"{name}.png")
+        visits.close()
 
 
 if __name__ == "__main__":
