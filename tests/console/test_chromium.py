@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from console.embedded import chromium
+from tests.console import browser
 
 APT_GET = """#!/bin/sh
 case "$1" in
@@ -63,3 +64,14 @@ def test_without_one_it_says_so(
     monkeypatch.setattr(chromium, "may_install", lambda: False)
     assert chromium.provide() == 0
     assert f"browser tests {fate}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("ci", "fate"), [("", pytest.skip.Exception), ("true", pytest.fail.Exception)])
+def test_browser_tests_without_one_are_skipped_on_a_desk_and_fail_in_ci(
+    monkeypatch: pytest.MonkeyPatch, ci: str, fate: type[BaseException]
+) -> None:
+    """CO-14, PL-13: where CI=true asks for every test, a missing Chromium is a failure."""
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(browser, "find", lambda: None)
+    with pytest.raises(fate), browser.running_chromium():
+        pass
