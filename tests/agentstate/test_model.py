@@ -300,7 +300,7 @@ def workspace(db: None, _deployment_key: None) -> WorkspaceRef:
 @pytest.mark.timeout(900)
 def test_against_the_model(workspace: WorkspaceRef) -> None:
     """WM-6 to WM-10, WM-12, WM-13, WM-15 to WM-17, WM-21: the same games each time."""
-    play(workspace, examples=20, steps=40, derandomize=True)
+    play(workspace, examples=15, steps=40, derandomize=True)
 
 
 @pytest.mark.long
