@@ -24,11 +24,16 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A page of a workspace that the navigation leads to. The page itself says which permissions open it."""
+    """A page of a workspace that the navigation leads to. The page itself says which permissions open it.
+
+    `rest` are the arguments of its address, and `parts` the other places below the workspace that belong to it.
+    """
 
     name: str
     icon: str
     title: Any
+    rest: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
@@ -37,7 +42,14 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
         _("Control"),
         (
             Place("features", "toggle-right", _("Features")),
-            Place("types", "braces", _("Object types")),
+            Place("types", "braces", _("Object types"), parts=("documents/object-types/",)),
+            Place(
+                "document",
+                "file-text",
+                _("Documents"),
+                rest=("masking",),
+                parts=("documents/retention/", "documents/assembly-policy/"),
+            ),
             Place("keys", "key-round", _("API keys")),
             Place("people", "user-cog", _("People and roles")),
             Place("audit", "scroll-text", _("Audit log")),
@@ -51,8 +63,10 @@ def navigation(path: str, workspace: WorkspaceRef | None, may: frozenset[str]) -
     home = reverse("console:home")
     overview = Item(title=_("Overview"), url=home, icon="gauge", current=path == home)
     groups = [Group(title=None, items=[overview])]
-    for title, places in PLACES if workspace else ():
-        items = [_item(path, place, url) for place, url in _open_places(places, workspace, may)]
+    if workspace is None:
+        return groups
+    for title, places in PLACES:
+        items = [_item(path, place, url, workspace) for place, url in _open_places(places, workspace, may)]
         if items:
             groups.append(Group(title=title, items=items))
     return groups
@@ -64,14 +78,16 @@ def first_url(workspace: WorkspaceRef, may: frozenset[str]) -> str:
 
 
 def _open_places(
-    places: tuple[Place, ...], workspace: WorkspaceRef | None, may: frozenset[str]
+    places: tuple[Place, ...], workspace: WorkspaceRef, may: frozenset[str]
 ) -> Iterator[tuple[Place, str]]:
     for place in places:
-        url = reverse(f"console:{place.name}", args=[workspace.slug if workspace else ""])
+        url = reverse(f"console:{place.name}", args=[workspace.slug, *place.rest])
         any_of = resolve(url).func.any_of  # type: ignore[attr-defined]
         if not any_of or may & set(any_of):
             yield place, url
 
 
-def _item(path: str, place: Place, url: str) -> Item:
-    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(url))
+def _item(path: str, place: Place, url: str, workspace: WorkspaceRef) -> Item:
+    ground = reverse("console:workspace", args=[workspace.slug])
+    own = (url, *(ground + part for part in place.parts))
+    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(own))

@@ -69,6 +69,7 @@ ICONS = (
     "circle-user-round",
     "clock",
     "copy",
+    "file-text",
     "gauge",
     "inbox",
     "info",

@@ -10,6 +10,7 @@ from tests.api import InProcess
 from tests.console.conftest import SignedIn
 from tests.console.house import (
     CANARY,
+    EVERY_ROLE,
     EVERYBODY,
     MEMBERS,
     NOBODY,
@@ -112,6 +113,33 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
     offered = {f"console:{resolve(url).url_name}" for url in items}
     opened = {row.name for row in PAGES if expected(row, who) == 200}
     assert offered <= opened | {"console:home"}
+
+
+@pytest.mark.parametrize("name", ["types_draft", "type", "document", "key_new", "audit_entry", "profile"])
+def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: str) -> None:
+    """CO-11: exactly one place of the navigation is the current one, on the pages below it too."""
+    groups = signed_in(house.people[EVERY_ROLE]).get(house.address(name)).context["nav"]
+    current = [str(item.title) for group in groups for item in group.items if item.current]
+    places = {
+        "type": "Object types",
+        "docu": "Documents",
+        "key_": "API keys",
+        "audi": "Audit log",
+        "prof": "Profiles",
+    }
+    assert current == [places[name[:4]]]
+
+
+def test_overview_leads_into_the_only_workspace(house: House, signed_in: SignedIn) -> None:
+    """CO-3: who has one workspace finds its navigation and its find box on the overview too; who has two chooses."""
+    one = signed_in(house.people["support"]).get(house.address("home"))
+    assert f'action="{house.address("find")}"' in one.content.decode()
+    assert [str(item.title) for group in one.context["nav"] for item in group.items][1:] == [
+        "Profiles",
+        "Features",
+    ]
+    two = signed_in(house.people[EVERY_ROLE]).get(house.address("home"))
+    assert len(two.context["nav"]) == 1
 
 
 def assert_guarded(answer: HttpResponseBase) -> None:
