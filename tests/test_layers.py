@@ -1,12 +1,15 @@
 """The house keeps its shape: who may import whom, and what stands in one place only."""
 
 import ast
+import re._constants as constants
+import re._parser as parser
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,3 +173,27 @@ def test_files_are_short(root: str) -> None:
 def test_no_drawer_for_everything(word: str) -> None:
     """Style: there is no module whose name says nothing."""
     assert not [name_of(path) for path in files(*APPS, "tests") if word in path.with_suffix("").parts]
+
+
+def operations(pattern: Any) -> Iterator[Any]:
+    """List the operations of a parsed regular expression at any depth."""
+    for part in pattern if isinstance(pattern, list | tuple | parser.SubPattern) else ():
+        yield part
+        yield from operations(part)
+
+
+def test_regular_expressions_read_alike_on_every_python() -> None:
+    """PL-16: before 3.11.5 possessive repeats and atomic groups matched wrongly, and Debian 12 has 3.11.2."""
+    for path in files(*APPS):
+        for node in ast.walk(tree(path)):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "compile"
+            ):
+                for text in (part.value for part in node.args[:1] if isinstance(part, ast.Constant)):
+                    used = set(map(str, operations(parser.parse(str(text)))))
+                    assert not used & {str(constants.POSSESSIVE_REPEAT), str(constants.ATOMIC_GROUP)}, (
+                        path,
+                        text,
+                    )

@@ -204,10 +204,10 @@ HOSTILE = {
 @pytest.mark.parametrize("raw", [pytest.param(raw, id=why) for why, raw in HOSTILE.items()])
 def test_a_hostile_body_costs_a_bounded_time(raw: bytes) -> None:
     """WM-25, PL-18: no body of 2 MiB keeps a process busy; half a second is the measured worst."""
-    started = time.monotonic()
+    started = time.process_time()
     with contextlib.suppress(InvalidJson):
         parse(raw)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 @given(st.lists(st.integers(0, 9) | st.text(alphabet="a/~0 1", max_size=5), max_size=5))

@@ -31,7 +31,7 @@ _ISSUERS: tuple[tuple[int, int, set[int], set[int]], ...] = (
     (979200, 979289, {16}, set()),
 )
 _FIRST_DIGITS = frozenset("2345689")
-_RUN = re.compile(r"[0-9](?:[0-9]|[\s.\-_]{1,3}(?=[0-9])){11,}+")
+_RUN = re.compile(r"[0-9](?:[0-9]|[\s.\-_]{1,3}(?=[0-9])){11,}")
 _GROUP = re.compile(r"[0-9]+")
 _SHORTEST_PRINTED_GROUP = 4
 _PRINTED = {(4, 6, 5), (4, 6, 4), (6, 10), (6, 13)}

@@ -43,7 +43,7 @@ _CODE_SAID = re.compile(
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey)\s{1,4}(?=\S)", re.IGNORECASE)
 _OPENING = re.compile(r"\\{0,3}[\"'`]")
 # A value goes on to the next space, but in a query only to the next parameter.
-_WORD = re.compile(r"(?:[^\s&]|&(?![\w.\-\[\]]{1,64}=))++")
+_WORD = re.compile(r"(?:[^\s&]|&(?![\w.\-\[\]]{1,64}=))+")
 _TRAILING = ".,;)]}>\"'\\"
 _PLAIN_SIGNS = re.compile(r"[-'\u2019./]")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)

@@ -19,7 +19,7 @@ _LONGEST_DIALLED = MOST_DIGITS + 3
 _MOST_GROUPS = 8
 _REACH = 40
 
-_RUN = re.compile(r"[0-9](?:[0-9]|[ \t.\-/()]{1,3}(?=[0-9])){6,}+")
+_RUN = re.compile(r"[0-9](?:[0-9]|[ \t.\-/()]{1,3}(?=[0-9])){6,}")
 _GROUP = re.compile(r"[0-9]+")
 _PLUS_BEFORE = re.compile(r"(?:\(\s?\+|\+\s?\(|\+)\s?\Z")
 _GLUED_BEFORE = re.compile(r"(?:[0-9A-Za-z_#]|[$€£]\s?|[0-9][.\-/:,])\Z")

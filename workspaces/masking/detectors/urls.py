@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from workspaces.masking.passage import Passage, Span
 
-_REST = re.compile(r"(?:[^\s\"'<>:]|:(?!//)){1,300}+")
+_REST = re.compile(r"(?:[^\s\"'<>:]|:(?!//)){1,300}")
 _SLASH = re.compile(r"[/?#]")
 _PORT = re.compile(r"[0-9]{0,5}(?:[/?#]|\Z)")
 
