@@ -29,7 +29,7 @@ test-long: test-environment ## Run the long tests too, within an hour
 check: test-environment ## Check style, types and layers
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
-	$(RUN) mypy .
+	$(RUN) console.embedded run --badge test -- $(RUN) mypy .
 	.venv/bin/python .venv/bin/lint-imports
 
 screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some)
