@@ -8,10 +8,11 @@ from django.test import Client
 
 from tests import factories
 from tests.console.conftest import SignedIn
-from tests.console.house import NOBODY, House
+from tests.console.house import EVERY_ROLE, NOBODY, House
 from tests.tables.pages import FORMS, Fields, Form, Refused, refused_forms
 from tests.tables.rights import OPEN_PAGES, PAGES
 from workspaces import access, documents
+from workspaces.models import AuditEntry
 
 REFUSED = list(refused_forms())
 
@@ -65,6 +66,22 @@ def test_every_form_stands_in_the_table() -> None:
         "password_reset_complete",
     }
     assert posts - without_fields == {form.page for form in FORMS}
+
+
+@pytest.mark.parametrize(
+    "page", [*(form.page for form in FORMS), "find", "token_revoke", "sign_out", "theme"]
+)
+def test_form_without_its_token_changes_nothing(house: House, db: None, page: str) -> None:
+    """PL-19: another site cannot send any form for somebody who is signed in."""
+    good = {form.page: form.good for form in FORMS}.get(page, {"handle": "+5511987650123"})
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(house.people[EVERY_ROLE])
+    with access.bound(house.workspace.id):
+        before = AuditEntry.objects.count()
+        answer = client.post(house.address(page, EVERY_ROLE), filled(house, good))
+        assert answer.status_code == 403
+        assert b"This form is no longer valid" in answer.content
+        assert AuditEntry.objects.count() == before
 
 
 def test_form_keeps_what_was_typed_but_no_password(house: House, signed_in: SignedIn) -> None:
