@@ -1,8 +1,8 @@
 """The house keeps its shape: who may import whom, and what stands in one place only."""
 
 import ast
-import re._constants as constants
-import re._parser as parser
+import re._constants as constants  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 import subprocess
 import sys
 import tomllib
