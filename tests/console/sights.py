@@ -136,7 +136,6 @@ def _chosen_roles(page: Page) -> None:
 
 
 STATES = (
-    Sight(name="description of the API", who=NOBODY, address=_fixed("/v1/docs")),
     Sight(name="unknown address", address=_fixed("/console/nowhere/")),
     Sight(name="unknown address, signed out", who=NOBODY, address=_fixed("/nowhere")),
     Sight(name="forbidden", who=WITHOUT_ROLE, address=_at("keys")),
