@@ -300,7 +300,8 @@ def test_a_failed_sign_in_is_kept_with_a_hashed_name(aurora: WorkspaceRef) -> No
     assert mine.object_id == encryption.deployment_hash("sign-in-name", person.email).hex()
     for entry in (mine, same, other):
         assert (entry.result, entry.actor_name, entry.address) == ("refused", "", HERE.address)
-        assert "@" not in f"{vars(entry)}"
+        # Without the hashes, of which any byte may be an @.
+        assert "@" not in str({name: value for name, value in vars(entry).items() if not name.endswith("hash")})
 
 
 def test_signing_in_and_out_is_kept(aurora: WorkspaceRef) -> None:
