@@ -111,8 +111,9 @@ def _take_all(house: Any, url: str, wanted: str) -> None:
     from tests.console.browser import PHONE_WIDTH, WIDE, Visits, running_chromium
     from tests.console.sights import sights
 
-    shutil.rmtree(TARGET, ignore_errors=True)
-    TARGET.mkdir(parents=True)
+    if not wanted:
+        shutil.rmtree(TARGET, ignore_errors=True)
+    TARGET.mkdir(parents=True, exist_ok=True)
     with running_chromium() as browser:
         for width in (WIDE, PHONE_WIDTH):
             for theme in THEMES:

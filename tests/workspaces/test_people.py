@@ -301,7 +301,9 @@ def test_a_failed_sign_in_is_kept_with_a_hashed_name(aurora: WorkspaceRef) -> No
     for entry in (mine, same, other):
         assert (entry.result, entry.actor_name, entry.address) == ("refused", "", HERE.address)
         # Without the hashes, of which any byte may be an @.
-        assert "@" not in str({name: value for name, value in vars(entry).items() if not name.endswith("hash")})
+        assert "@" not in str(
+            {name: value for name, value in vars(entry).items() if not name.endswith("hash")}
+        )
 
 
 def test_signing_in_and_out_is_kept(aurora: WorkspaceRef) -> None:
