@@ -14,23 +14,14 @@ from django.urls import reverse
 
 from workspaces import access
 from workspaces.errors import NotFound, Problem
-from workspaces.models import Person
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import others_with, permissions_of, roles_of
 from workspaces.services.people import actor_of
-from workspaces.types import Actor, WorkspaceRef
+from workspaces.types import Actor
 
 View = Callable[..., HttpResponse]
 POST_REDIRECT = 303
 MAX_ASKED_LENGTH = 200
-
-
-class PageRequest(HttpRequest):
-    """A request of a signed-in person, as pages get it."""
-
-    user: Person
-    workspace: WorkspaceRef
-    may: frozenset[str]
 
 
 class MissingPermission(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ from workspaces.rules import handles
 from workspaces.rules.handles import Handle
 from workspaces.types import FieldProblem, WorkspaceRef
 
-KINDS = ("conversation", "task", "object", "subject")
 _OBJECT_ID = re.compile(r"[^:]+:[^:]+:.+", re.DOTALL)
 
 

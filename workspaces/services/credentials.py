@@ -21,7 +21,6 @@ from workspaces.types import Actor, AuditObject, Caller, FieldProblem, Workspace
 
 MAX_AGENT_LENGTH = 256
 MAX_TOKEN_LIFE = timedelta(days=90)
-DEFAULT_KEY_LIFE = timedelta(days=90)
 
 
 class Made(msgspec.Struct, frozen=True):
