@@ -97,10 +97,7 @@ def _own_hosts() -> list[str]:
 
 def https() -> bool:
     """Tell whether people reach the server by HTTPS, which is so unless said otherwise."""
-    value = _text("LASTRO_HTTPS").lower()
-    if value and value not in _YES + _NO:
-        raise ImproperlyConfigured("LASTRO_HTTPS must be true or false.")
-    return value in _YES if value else environment() not in _PLAIN_HTTP
+    return _switch("LASTRO_HTTPS", default=environment() not in _PLAIN_HTTP)
 
 
 def email() -> dict[str, Any]:
@@ -127,6 +124,24 @@ def trusted_proxies() -> tuple[str, ...]:
 def hot_store_url() -> str:
     """Give the hot store (Valkey or Redis protocol)."""
     return _store("HOT_STORE_URL", "redis://localhost:6379/0", _HOT_STORES)
+
+
+def hot_store_required() -> bool:
+    """Tell whether a write is refused while the hot store cannot be marked (WM-20)."""
+    return _switch("HOT_STORE_REQUIRED", default=True)
+
+
+def hot_store_generation() -> int:
+    """Give the number that is part of every name in the hot store: another one makes all that it keeps void."""
+    return _count("HOT_STORE_GENERATION", 1)
+
+
+def rate_limits() -> dict[str, tuple[int, int]]:
+    """Give how many requests a second a key and an address may make, and how many at once (PL-5)."""
+    return {
+        "key": (_count("RATE_PER_KEY", 500), _count("BURST_PER_KEY", 1_000)),
+        "address": (_count("RATE_PER_ADDRESS", 1_000), _count("BURST_PER_ADDRESS", 2_000)),
+    }
 
 
 def broker_url() -> str:
@@ -158,6 +173,20 @@ def log_level() -> str:
 def _text(name: str, default: str = "") -> str:
     # Not Env.str: it takes a value that begins with `$` for the name of another variable.
     return str(environ.Env.ENVIRON.get(name, "")).strip() or default
+
+
+def _switch(name: str, *, default: bool) -> bool:
+    value = _text(name).lower()
+    if value and value not in _YES + _NO:
+        raise ImproperlyConfigured(f"{name} must be true or false.")
+    return value in _YES if value else default
+
+
+def _count(name: str, default: int) -> int:
+    value = _text(name, str(default))
+    if not value.isascii() or not value.isdigit() or not 0 < int(value) < 10**9:
+        raise ImproperlyConfigured(f"{name} must be a whole number above 0.")
+    return int(value)
 
 
 def _list(name: str, default: str = "") -> list[str]:

@@ -19,6 +19,9 @@ LASTRO_METRICS_TOKEN = env.metrics_token()
 LASTRO_METRICS_ARE_SHARED = env.metrics_are_shared()
 TRUSTED_PROXIES = env.trusted_proxies()
 HOT_STORE_URL = env.hot_store_url()
+HOT_STORE_REQUIRED = env.hot_store_required()
+HOT_STORE_GENERATION = env.hot_store_generation()
+RATE_LIMITS = env.rate_limits()
 
 INSTALLED_APPS = [
     "django.contrib.auth",

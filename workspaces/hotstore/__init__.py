@@ -1,0 +1,42 @@
+"""The hot store: what a warm read is answered from (WM-18 to WM-20). Valkey, or another server of its protocol.
+
+It keeps nothing that PostgreSQL does not have, and may be emptied at any moment.
+"""
+
+from workspaces.hotstore.connection import HotStoreDown, forget_connection, is_paused
+from workspaces.hotstore.entries import (
+    Bucket,
+    Mark,
+    Seen,
+    Spent,
+    drop,
+    fill,
+    lift,
+    look,
+    mark,
+    publish,
+    repair,
+    token,
+)
+from workspaces.hotstore.names import Name, bucket_of, name_of
+
+__all__ = [
+    "Bucket",
+    "HotStoreDown",
+    "Mark",
+    "Name",
+    "Seen",
+    "Spent",
+    "bucket_of",
+    "drop",
+    "fill",
+    "forget_connection",
+    "is_paused",
+    "lift",
+    "look",
+    "mark",
+    "name_of",
+    "publish",
+    "repair",
+    "token",
+]

@@ -1,0 +1,28 @@
+"""The names of what the hot store keeps. The parts of one thing share a slot of a cluster."""
+
+from base64 import urlsafe_b64encode
+
+import msgspec
+from django.conf import settings
+
+
+class Name(msgspec.Struct, frozen=True):
+    """The keys of one thing: its entry, the marker of its writers, and the token of its readers."""
+
+    entry: bytes
+    marker: bytes
+    token: bytes
+
+
+def name_of(kind: str, *ids: bytes) -> Name:
+    """Name a thing by its kind and by bytes that tell it from every other of the kind.
+
+    The generation of the deployment is part of every name: a new one makes all that is kept void.
+    """
+    tag = f"{settings.HOT_STORE_GENERATION}{kind}".encode() + urlsafe_b64encode(b"".join(ids)).rstrip(b"=")
+    return Name(entry=b"e{%b}" % tag, marker=b"m{%b}" % tag, token=b"t{%b}" % tag)
+
+
+def bucket_of(kind: str, id: bytes) -> bytes:
+    """Name a bucket of a rate limit."""
+    return b"r{%b}" % (f"{settings.HOT_STORE_GENERATION}{kind}".encode() + id)
