@@ -1,19 +1,100 @@
 """The door to the rows of working memory."""
 
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
 from agentstate.models import State
-from workspaces import locks
+from agentstate.types import StateRow
+from workspaces import coherence, documents, locks
+from workspaces.documents import Live
+from workspaces.hotstore import Name, name_of
+from workspaces.postgresql.calls import ask
 from workspaces.scopes import Scope
+from workspaces.types import WorkspaceRef
+
+DECIDING = ("features", "object-types", "masking", "retention")
+READ_WITHIN_SECONDS = 0.25
+_READER_WAITS = "200ms"
+_WRITER_WAITS = "8s"
+
+_READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::text)"
+_STORE = (
+    "SELECT outcome, changed FROM lastro_store_state(%s::uuid, %s::bigint, %s::uuid[], %s::bigint, %s::timestamptz,"
+    " %s::bigint, %s::uuid, %s::text, %s::bytea, %s::uuid, %s::text, %s::bigint, %s::text, %s::bytea, %s::uuid,"
+    " %s::int, %s::text, %s::text, %s::text, %s::int, %s::int, %s::uuid, %s::uuid, %s::bytea, %s::timestamptz,"
+    " %s::timestamptz, %s::timestamptz)"
+)
 
 
-def find_state(scope: Scope, agent: str) -> State | None:
+class Place(msgspec.Struct, frozen=True):
+    """Where a state is kept: its workspace, scope and agent, and its name in the hot store."""
+
+    workspace: WorkspaceRef
+    scope: Scope
+    agent: str
+    name: Name
+
+
+def place_of(workspace: WorkspaceRef, scope: Scope, agent: str) -> Place:
+    """Give the place of a state, written or not."""
+    return Place(workspace, scope, agent, name_of("s", workspace.id.bytes, scope.hash, agent.encode()))
+
+
+def read_row(place: Place, *, patience: str = _READER_WAITS) -> StateRow | None:
     """Find the row of a state by one index lookup, which no writer's lock blocks (WM-19)."""
-    return State.objects.filter(scope_hash=scope.hash, agent=agent).first()
+    found = ask(_READ, (place.workspace.id, place.scope.hash, place.agent, patience))
+    return _row(found[0]) if found else None
 
 
-def lock_state(scope: Scope, agent: str) -> State | None:
-    """Wait for the other writers of a state in the order of arrival, then find its row, locked too.
+def lock_row(place: Place) -> StateRow | None:
+    """Wait for the other writers of a state in the order of arrival, then read its row.
 
     A row's own lock lets newcomers pass those who wait. The lock of its name does not, and holds before there is a row.
     """
-    locks.lock(b"state", scope.hash, agent.encode())
-    return State.objects.select_for_update().filter(scope_hash=scope.hash, agent=agent).first()
+    coherence.lock(place.name)
+    return read_row(place, patience=_WRITER_WAITS)
+
+
+def lock_state(place: Place) -> State | None:
+    """Wait as `lock_row` does, and give the row as a model."""
+    coherence.lock(place.name)
+    rows = State.objects.select_for_update()
+    return rows.filter(scope_hash=place.scope.hash, agent=place.agent).first()
+
+
+def store_row(
+    place: Place, row: StateRow, *, over: int, decided_by: Live, commit_until: datetime
+) -> tuple[str, int]:
+    """Store a row over the change that it was made from (0: there was none), in one round trip.
+
+    Gives `stored` and the number of the change, or why nothing was stored: `changed`, `busy` or `late` (WM-20), or
+    `documents` when another version was published since (PR-3).
+    """
+    found = ask(_STORE, tuple(_values(place, row, over, decided_by, commit_until)))
+    outcome, change = found[0]
+    return outcome, change or 0
+
+
+def _row(values: tuple[Any, ...]) -> StateRow:
+    row = StateRow(**dict(zip(StateRow.__struct_fields__, values, strict=True)))
+    row.held = msgspec.json.decode(values[9])
+    return row
+
+
+def _values(
+    place: Place, row: StateRow, over: int, decided_by: Live, commit_until: datetime
+) -> Iterable[Any]:
+    yield from (place.workspace.id, documents.hold_number(), _ids(decided_by), locks.number(place.name.entry))
+    yield from (commit_until, over, row.id, row.scope_kind, place.scope.hash, row.hash_key_id, place.agent)
+    yield from (row.version, row.epoch, row.body, row.data_key_id, row.body_bytes)
+    yield from (msgspec.json.encode(row.held).decode(), row.type, row.type_version, row.types_document)
+    yield from (row.retention_seconds, row.handle_id, row.source_id, row.recent_writes)
+    yield from (row.created_at, row.updated_at, row.due_at)
+
+
+def _ids(live: Live) -> list[UUID]:
+    return [live[kind].id for kind in DECIDING]

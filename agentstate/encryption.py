@@ -2,32 +2,46 @@
 
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
 
 from agentstate.models import State
+from agentstate.types import StateRow
 from workspaces import encryption
-from workspaces.types import Key, WorkspaceRef
+from workspaces.types import Key, WorkspaceRef, Wrapped
 
 
-def open_body(workspace: WorkspaceRef, state: State) -> tuple[dict[str, Any], Key]:
-    """Decrypt what a live row holds; give the data key too. Raises KeyDestroyed when its keys are gone."""
-    key = encryption.open_key(workspace, state.handle_id, state.data_key_id)
-    plain = encryption.unseal(key, bytes(state.body or b""), context=_context(workspace, state))
+Sealed = State | StateRow
+
+
+def open_plain(workspace: WorkspaceRef, row: Sealed, wrapped: Wrapped | None = None) -> tuple[bytes, Key]:
+    """Decrypt what a live row holds, as compact JSON; give the data key too, which may be known in its wrapped form.
+
+    Raises KeyDestroyed when its keys are gone.
+    """
+    key = encryption.open_key(workspace, row.handle_id, row.data_key_id, known=wrapped)
+    return encryption.unseal(key, bytes(row.body or b""), context=_context(workspace, row)), key
+
+
+def open_body(
+    workspace: WorkspaceRef, row: Sealed, wrapped: Wrapped | None = None
+) -> tuple[dict[str, Any], Key]:
+    """Decrypt what a live row holds, as a value. Raises KeyDestroyed when its keys are gone."""
+    plain, key = open_plain(workspace, row, wrapped)
     return msgspec.json.decode(plain), key
 
 
-def seal_body(workspace: WorkspaceRef, state: State, plain: bytes, key: Key) -> None:
+def seal_body(workspace: WorkspaceRef, row: Sealed, plain: bytes, key: Key) -> None:
     """Encrypt a body into its row, bound to the row's version and epoch as they stand."""
-    state.data_key_id = key.id
-    state.body = encryption.seal(key, plain, context=_context(workspace, state))
+    row.data_key_id = key.id
+    row.body = encryption.seal(key, plain, context=_context(workspace, row))
 
 
-def make_data_key(workspace: WorkspaceRef, state: State, *, now: datetime) -> Key:
+def make_data_key(workspace: WorkspaceRef, handle_id: UUID | None, *, now: datetime) -> tuple[Key, Wrapped]:
     """Make the data key of a state's life, wrapped by the key of the handle it names, else by the workspace's."""
-    under = encryption.open_key(workspace, state.handle_id)
-    return encryption.make_key(workspace, key_id=uuid4(), purpose="data", under=under, now=now)
+    under = encryption.open_key(workspace, handle_id)
+    return encryption.make_wrapped_key(workspace, key_id=uuid4(), purpose="data", under=under, now=now)
 
 
 def body_mac(key: Key, body: bytes) -> bytes:
@@ -35,7 +49,7 @@ def body_mac(key: Key, body: bytes) -> bytes:
     return encryption.mac(key, "request-body", body)[:16]
 
 
-def _context(workspace: WorkspaceRef, state: State) -> bytes:
+def _context(workspace: WorkspaceRef, row: Sealed) -> bytes:
     return encryption.context_of(
-        workspace.id, "agentstate_state", state.id, state.version, state.epoch, state.data_key_id
+        workspace.id, "agentstate_state", row.id, row.version, row.epoch, row.data_key_id
     )

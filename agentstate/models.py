@@ -42,6 +42,8 @@ class State(TenantModel):
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     due_at = models.DateTimeField()
+    # Set by a trigger at every change, from a sequence that never goes back: what is newer, across lives too.
+    change = models.BigIntegerField(default=0, editable=False)
 
     class Meta(TenantModel.Meta):
         constraints = [
@@ -58,7 +60,7 @@ class State(TenantModel):
         ]
         indexes = [
             models.Index(
-                fields=["workspace", "handle", "-updated_at", "-id"],
+                fields=["workspace", "handle"],
                 name="states_of_a_handle",
                 condition=models.Q(life="live"),
             ),

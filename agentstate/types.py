@@ -2,12 +2,13 @@
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
 from workspaces.rules.handles import Handle
-from workspaces.types import Key, Moment
+from workspaces.types import Key, Moment, Wrapped
 
 SCOPE_KINDS = ("conversation", "task", "object", "subject")
 
@@ -167,11 +168,48 @@ class Life(msgspec.Struct, frozen=True):
     key: Key | None = None
 
 
+class StateRow(msgspec.Struct, array_like=True, kw_only=True):
+    """A row of working memory as it travels between PostgreSQL, the hot store and the rules.
+
+    `change` is 0 for a row that is not stored yet; `handle_hash` is the keyed hash of the handle that it names.
+    """
+
+    id: UUID
+    scope_kind: str
+    hash_key_id: UUID
+    life: str = "live"
+    version: int = 0
+    epoch: str = ""
+    body: bytes | None = None
+    data_key_id: UUID | None = None
+    body_bytes: int = 0
+    held: dict[str, Any] = {}
+    type: str = ""
+    type_version: str = ""
+    types_document: int = 0
+    retention_seconds: int = 0
+    handle_id: UUID | None = None
+    source_id: UUID | None = None
+    recent_writes: bytes = b""
+    created_at: datetime
+    updated_at: datetime
+    due_at: datetime
+    change: int = 0
+    handle_hash: bytes | None = None
+
+
+class HotState(msgspec.Struct, frozen=True, array_like=True):
+    """What the hot store keeps of a state: its row, or that there is none, and its data key, wrapped."""
+
+    row: StateRow | None
+    wrapped: Wrapped | None = None
+
+
 class Draft(msgspec.Struct, frozen=True):
-    """The body that a write leads to, or the reason why it leads to none."""
+    """The body that a write leads to, as a value and as compact JSON, or the reason why it leads to none."""
 
     body: dict[str, Any] = {}
-    size: int = 0
+    plain: bytes = b""
     masked: dict[str, int] = {}
     reason: Literal["not_declared_field", "over_cap"] | None = None
 

@@ -1,4 +1,7 @@
-"""The live documents of the bound workspace, and whether a feature is on (PR-1, PR-4)."""
+"""The live documents of the bound workspace, and whether a feature is on (PR-1, PR-4).
+
+`live` asks the database; `served` asks the hot store first, for requests that must not wait for a database (WM-19).
+"""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -8,18 +11,34 @@ from uuid import UUID
 
 import msgspec
 
-from workspaces import locks
+from workspaces import coherence, grants, locks
+from workspaces.binding import bound_workspace_id
 from workspaces.errors import FeatureOff
+from workspaces.hotstore import Name, Seen, name_of
 from workspaces.models import Document, DocumentHead
 
 
-class LiveDocument(msgspec.Struct, frozen=True):
-    """A live version. Versions never change, so anything made from one may be kept by its id."""
+class LiveDocument(msgspec.Struct, frozen=True, array_like=True):
+    """A live version. Versions never change, so anything made from one may be kept by its id.
+
+    `drops` lists what versions up to this one took out of what is stored, with the version of each (PR-3).
+    """
 
     id: UUID
     version: int
     body: Mapping[str, Any]
+    drops: tuple[tuple[int, str], ...] = ()
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LiveDocument) and other.id == self.id
+
+
+Live = Mapping[str, LiveDocument]
+"""The live versions by kind."""
+Heads = dict[str, UUID]
 
 _KEPT_BODIES = 2048
 _bodies: OrderedDict[UUID, LiveDocument] = OrderedDict()
@@ -28,12 +47,24 @@ _lock = Lock()
 
 def live(*kinds: str) -> dict[str, LiveDocument]:
     """Give the live versions of some kinds: one query, and one more when a version is new to this process."""
-    heads = dict(DocumentHead.objects.filter(kind__in=kinds).values_list("kind", "document_id"))
-    found = {document_id: _bodies[document_id] for document_id in heads.values() if document_id in _bodies}
-    missing = set(heads.values()) - set(found)
-    if missing:
-        found |= _keep(Document.objects.filter(id__in=missing))
-    return {kind: found[document_id] for kind, document_id in heads.items()}
+    rows = DocumentHead.objects.filter(kind__in=kinds) if kinds else DocumentHead.objects.all()
+    return _at(dict(rows.values_list("kind", "document_id")), is_hot=False)
+
+
+def served(seen: Seen | None = None) -> dict[str, LiveDocument]:
+    """Give the live versions of every kind, from the hot store where it has them (WM-19)."""
+    name = heads_name(bound_workspace_id())
+    seen = seen if seen is not None else coherence.look(name)
+    heads = grants.load(name, seen.payload, Heads) if seen.payload is not None else None
+    if heads is None:
+        payload = coherence.cold(name, seen, lambda: _read_heads(name))
+        heads = grants.load(name, payload, Heads) or {}
+    return _at(heads, is_hot=True)
+
+
+def heads_name(workspace_id: UUID) -> Name:
+    """Name the list of a workspace's live versions in the hot store."""
+    return name_of("d", workspace_id.bytes)
 
 
 def hold() -> None:
@@ -41,16 +72,15 @@ def hold() -> None:
     locks.lock_shared(b"documents")
 
 
+def hold_number() -> int:
+    """Give the number of the lock that `hold` shares, for a database function that takes it."""
+    return locks.number(b"documents")
+
+
 def hold_alone() -> None:
     """Wait until nobody decides by the documents any more, and keep others waiting: for a publication."""
     locks.lock(b"documents")
-
-
-def drops(kind: str, live_id: UUID) -> list[tuple[int, str]]:
-    """List what versions up to this one took out of what is stored, with the version of each (PR-3)."""
-    until = Document.objects.filter(id=live_id).values("version")
-    rows = Document.objects.filter(kind=kind, version__lte=until).exclude(drop=[])
-    return [(row.version, name) for row in rows.order_by("version") for name in row.drop]
+    coherence.changing(heads_name(bound_workspace_id()))
 
 
 def is_on(features: LiveDocument, feature: str) -> bool:
@@ -58,16 +88,55 @@ def is_on(features: LiveDocument, feature: str) -> bool:
     return feature in features.body["enabled"]
 
 
-def require_feature(feature: str) -> None:
+def require_feature(feature: str, documents: Live | None = None) -> None:
     """Refuse when the feature is off in the bound workspace (PR-1)."""
-    if not is_on(live("features")["features"], feature):
+    if not is_on((documents or live("features"))["features"], feature):
         raise FeatureOff
 
 
-def _keep(rows: Iterable[Document]) -> dict[UUID, LiveDocument]:
-    fresh = {row.id: LiveDocument(id=row.id, version=row.version, body=row.body) for row in rows}
+def _read_heads(name: Name) -> tuple[int, bytes]:
+    heads: Heads = dict(DocumentHead.objects.values_list("kind", "document_id"))
+    return 0, grants.dump(name, heads)
+
+
+def _at(heads: Heads, *, is_hot: bool) -> dict[str, LiveDocument]:
+    return {kind: _version(document_id, is_hot=is_hot) for kind, document_id in heads.items()}
+
+
+def _version(document_id: UUID, *, is_hot: bool) -> LiveDocument:
+    """Give a version, which never changes: from this process, else the hot store, else the database."""
+    known = _bodies.get(document_id)
+    if known is not None:
+        return known
+    return _keep(_hot_version(document_id) if is_hot else _stored_version(document_id))
+
+
+def _hot_version(document_id: UUID) -> LiveDocument:
+    name = name_of("b", document_id.bytes)
+    seen = coherence.look(name)
+    found = grants.load(name, seen.payload, LiveDocument) if seen.payload is not None else None
+    if found is None:
+        found = _stored_version(document_id)
+        payload = grants.dump(name, found)
+        coherence.cold(name, seen, lambda: (0, payload))
+    return found
+
+
+def _stored_version(document_id: UUID) -> LiveDocument:
+    row = Document.objects.get(id=document_id)
+    return LiveDocument(row.id, row.version, row.body, drops=_drops(row))
+
+
+def _drops(row: Document) -> tuple[tuple[int, str], ...]:
+    earlier: Iterable[Document] = Document.objects.filter(kind=row.kind, version__lte=row.version).exclude(
+        drop=[]
+    )
+    return tuple(sorted((document.version, name) for document in earlier for name in document.drop))
+
+
+def _keep(document: LiveDocument) -> LiveDocument:
     with _lock:
-        _bodies.update(fresh)
+        _bodies[document.id] = document
         while len(_bodies) > _KEPT_BODIES:
             _bodies.popitem(last=False)
-    return fresh
+    return document

@@ -29,6 +29,32 @@ class Unavailable(Problem):
     retry_after_seconds: ClassVar[int] = 1
 
 
+class HotStoreUnavailable(Unavailable):
+    """A write that cannot mark the hot store stores nothing (WM-20)."""
+
+    code = "hot_store_unavailable"
+    title = "The hot store does not answer; nothing was stored"
+
+
+class OutcomeUnknown(Unavailable):
+    """A commit whose answer or publication was lost (WM-20)."""
+
+    code = "outcome_unknown"
+    title = "Whether the write was stored is not known; send it again or read"
+
+
+class RateLimited(Problem):
+    """A bucket of the key or of the address is empty (PL-5)."""
+
+    code = "rate_limited"
+    status = 429
+    title = "Too many requests"
+
+    def __init__(self, *, wait_seconds: int = 1) -> None:
+        super().__init__()
+        self.retry_after_seconds = wait_seconds
+
+
 class InvalidJson(Problem):
     code = "invalid_json"
     status = 400

@@ -78,6 +78,15 @@ class Key(msgspec.Struct, frozen=True):
         return f"Key(id={self.id})"
 
 
+class Wrapped(msgspec.Struct, frozen=True, array_like=True):
+    """A key as it is stored: sealed under the key that `wrapped_by` names (none: the deployment's master key)."""
+
+    id: UUID
+    purpose: str
+    wrapped_by: UUID | None
+    wrapped: bytes
+
+
 class AuditObject(msgspec.Struct, frozen=True):
     """What an act was done to: a kind and an id, never a raw handle (PR-21)."""
 

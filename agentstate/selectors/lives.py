@@ -7,24 +7,29 @@ from agentstate import encryption
 from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.rules import bodies, resends
-from agentstate.types import HeldField, Life
+from agentstate.types import HeldField, Life, StateRow
 from workspaces.errors import KeyDestroyed
-from workspaces.types import WorkspaceRef
+from workspaces.types import WorkspaceRef, Wrapped
 
 
-def life_of(workspace: WorkspaceRef, row: State | None, declared: Declared, *, now: datetime) -> Life:
-    """Open a row; whatever is not live reads as version 0 (WM-9, WM-17)."""
+AnyRow = State | StateRow
+
+
+def life_of(
+    workspace: WorkspaceRef,
+    row: AnyRow | None,
+    declared: Declared,
+    *,
+    now: datetime,
+    wrapped: Wrapped | None = None,
+) -> Life:
+    """Open a row; whatever is not live, or has lost its keys, reads as version 0 (WM-9, WM-17)."""
+    if row is None or not is_live(row, declared, now=now):
+        return _ended(row)
     try:
-        return open_life(workspace, row, declared, now=now)
+        body, key = encryption.open_body(workspace, row, wrapped)
     except KeyDestroyed:
         return _ended(row)
-
-
-def open_life(workspace: WorkspaceRef, row: State | None, declared: Declared, *, now: datetime) -> Life:
-    """Open a row. Raises KeyDestroyed for one whose keys are gone: by an erasure, or by a write since it was read."""
-    if row is None or row.life != State.Life.LIVE or now >= valid_until(row, declared):
-        return _ended(row)
-    body, key = encryption.open_body(workspace, row)
     held = kept_fields(row, declared, now=now)
     return Life(
         is_live=True,
@@ -39,29 +44,34 @@ def open_life(workspace: WorkspaceRef, row: State | None, declared: Declared, *,
     )
 
 
-def kept_fields(row: State, declared: Declared, *, now: datetime) -> dict[str, HeldField]:
+def is_live(row: AnyRow, declared: Declared, *, now: datetime) -> bool:
+    """Tell whether a row is served at a moment: neither removed nor expired (WM-17, WM-21)."""
+    return row.life == State.Life.LIVE and now < valid_until(row, declared)
+
+
+def kept_fields(row: AnyRow, declared: Declared, *, now: datetime) -> dict[str, HeldField]:
     """Give the fields that a row still holds: neither dropped by a published version nor expired (PR-3, WM-21)."""
     held = {name: HeldField(*entry) for name, entry in row.held.items()}
     held = bodies.undropped_fields(held, kind=row.type, document=row.types_document, dropped=declared.dropped)
     return bodies.unexpired_fields(held, declared.type, now)
 
 
-def served_fields(row: State, declared: Declared, *, now: datetime) -> dict[str, HeldField]:
+def served_fields(row: AnyRow, declared: Declared, *, now: datetime) -> dict[str, HeldField]:
     """Give the fields of a row that are served: still held, and declared today (WM-3)."""
     return bodies.live_fields(kept_fields(row, declared, now=now), declared.type, now)
 
 
-def valid_until(row: State, declared: Declared) -> datetime:
+def valid_until(row: AnyRow, declared: Declared) -> datetime:
     """Give when a live state ends: of the retention at its last write and the one now, the shorter counts (WM-3)."""
     return bodies.valid_until(row.updated_at, row.retention_seconds, declared.type)
 
 
-def due_at(row: State, held: Mapping[str, HeldField], declared: Declared) -> datetime:
+def due_at(row: AnyRow, held: Mapping[str, HeldField], declared: Declared) -> datetime:
     """Give when the sweep must look at a state: at its end, or when its first field expires (WM-21)."""
     return bodies.next_expiry(held, declared.type, until=valid_until(row, declared))
 
 
-def _ended(row: State | None) -> Life:
+def _ended(row: AnyRow | None) -> Life:
     """Give what is left of a life: its numbers, and its writes without the hashes of their bodies."""
     if row is None:
         return Life()

@@ -3,18 +3,21 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import msgspec
 from django.db.models import Count, Max, QuerySet, Sum
 
-from agentstate import access, documents
+from agentstate import documents, encryption, hotstates
+from agentstate.access import Place
 from agentstate.models import State
 from agentstate.rules import bodies
-from agentstate.selectors.lives import open_life, served_fields, valid_until
-from agentstate.types import Holding, StateMetadata, StateRead
+from agentstate.selectors.lives import is_live, served_fields, valid_until
+from agentstate.types import Holding, HotState, StateMetadata, StateRead
+from workspaces.documents import Live
 from workspaces.errors import KeyDestroyed
-from workspaces.scopes import Scope
+from workspaces.hotstore import Seen
 from workspaces.types import WorkspaceRef
 
 
@@ -36,30 +39,37 @@ class MemoryTotals(msgspec.Struct, frozen=True):
     last_write: datetime | None
 
 
-def read_state(workspace: WorkspaceRef, scope: Scope, agent: str, *, now: datetime) -> StateRead:
-    """Read a state with one lookup that no writer's lock blocks (WM-17, WM-19).
+def read_state(place: Place, live: Live, *, now: datetime, seen: Seen | None = None) -> StateRead:
+    """Read a state, from the hot store alone where it is warm (WM-17 to WM-19).
 
-    A write may give the state another data key between the row and its key: then it is read again (WM-18).
+    `live` are the documents as the request saw them, `seen` what it saw of the state.
     """
-    row = access.find_state(scope, agent)
-    declared = documents.declared_for(workspace, agent)
-    try:
-        life = open_life(workspace, row, declared, now=now)
-    except KeyDestroyed:
-        is_written_since = _has_another_key(access.find_state(scope, agent), row)
-        return read_state(workspace, scope, agent, now=now) if is_written_since else StateRead()
-    if row is None or not life.is_live:
+    return _answer(place, hotstates.current(place, seen), live, now=now)
+
+
+def _answer(place: Place, held: HotState, live: Live, *, now: datetime) -> StateRead:
+    row, declared = held.row, documents.declared_for(place.agent, live)
+    if row is None or not is_live(row, declared, now=now):
         return StateRead()
-    served = bodies.live_fields(life.held, declared.type, now)
+    try:
+        plain, _ = encryption.open_plain(place.workspace, row, held.wrapped)
+    except KeyDestroyed:
+        return StateRead()
+    served = served_fields(row, declared, now=now)
     until = valid_until(row, declared)
     return StateRead(
-        body={name: life.body[name] for name in served},
-        version=life.version,
+        body=msgspec.Raw(plain) if served.keys() == row.held.keys() else _only(plain, served),
+        version=row.version,
         updated_at=row.updated_at,
         valid_until=until,
-        epoch=life.epoch,
+        epoch=row.epoch,
         expires=bodies.expires(served, declared.type, until=until),
     )
+
+
+def _only(plain: bytes, served: Mapping[str, Any]) -> dict[str, Any]:
+    body = msgspec.json.decode(plain)
+    return {name: body[name] for name in body if name in served}
 
 
 def states_of_profile(profile_id: UUID) -> QuerySet[State]:
@@ -98,7 +108,7 @@ def memory_of(profile_id: UUID) -> MemoryTotals:
 
 def metadata_of(workspace: WorkspaceRef, rows: list[State], *, now: datetime) -> list[StateMetadata]:
     """Describe states without content and without scope ids; leave out what has expired (WM-23)."""
-    declared = documents.declared_by_agent(workspace, {row.agent for row in rows})
+    declared = documents.declared_by_agent({row.agent for row in rows})
     described = ((row, valid_until(row, declared[row.agent])) for row in rows)
     return [
         _metadata(row, until, fields=len(served_fields(row, declared[row.agent], now=now)))
@@ -140,10 +150,6 @@ def holdings() -> list[Holding]:
         states[agent, kind] += 1
         counts[agent, kind].update(dict.fromkeys(held, 1))
     return [Holding(agent, kind, states[agent, kind], dict(held)) for (agent, kind), held in counts.items()]
-
-
-def _has_another_key(now: State | None, before: State | None) -> bool:
-    return now is not None and before is not None and now.data_key_id != before.data_key_id
 
 
 def _metadata(row: State, until: datetime, *, fields: int) -> StateMetadata:

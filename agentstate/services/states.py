@@ -1,29 +1,45 @@
-"""Storing and deleting working memory (WM-6 to WM-16b). Each is one transaction on one locked row."""
+"""Storing and deleting working memory (WM-6 to WM-16b). Each is one transaction, in a turn of its own."""
 
 import secrets
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 import msgspec
-from django.db import transaction
+from django.db import OperationalError, transaction
 
-from agentstate import access, documents, encryption
+from agentstate import access, documents, encryption, hotstates
+from agentstate.access import Place
 from agentstate.documents import Declared
 from agentstate.errors import ScopeKindNotDeclared, SubjectMismatch
+from agentstate.hotstates import Turn
 from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
-from agentstate.types import Draft, Life, RememberedWrite, StateDeletion, StateWrite, StoredState
-from workspaces.documents import hold, require_feature
-from workspaces.encryption import destroy_keys, keyed_hash
+from agentstate.types import (
+    Draft,
+    HotState,
+    Life,
+    RememberedWrite,
+    StateDeletion,
+    StateRow,
+    StateWrite,
+    StoredState,
+)
+from workspaces.documents import Live, hold, live, require_feature
+from workspaces.encryption import destroy_keys, keyed_hash, retire_keys
+from workspaces.errors import OutcomeUnknown, Problem, Unavailable
 from workspaces.masking import mask_fields
 from workspaces.models import Handle
 from workspaces.rules import json
+from workspaces.rules.handles import Handle as HandleValue
 from workspaces.scopes import Scope, scope_of
-from workspaces.selectors.profiles import known_handle
-from workspaces.services.profiles import handle_of, note_seen
-from workspaces.types import Caller, Key, WorkspaceRef
+from workspaces.selectors.profiles import handle_hash, known_handle
+from workspaces.services.profiles import handle_of
+from workspaces.types import Caller, Key, WorkspaceRef, Wrapped
 
 EPOCH_BYTES = 9
+# Classes of SQLSTATE by which the server says that a statement failed, so that nothing of it was stored.
+_REFUSED_BY_THE_SERVER = ("22", "23", "25", "40", "53", "54", "55", "57014")
 
 
 class _Attempt(msgspec.Struct, frozen=True):
@@ -31,8 +47,9 @@ class _Attempt(msgspec.Struct, frozen=True):
 
     caller: Caller
     write: StateWrite
-    scope: Scope
+    place: Place
     declared: Declared
+    held: HotState
     life: Life
     now: datetime
 
@@ -40,62 +57,64 @@ class _Attempt(msgspec.Struct, frozen=True):
     def workspace(self) -> WorkspaceRef:
         return self.caller.workspace
 
+    @property
+    def scope(self) -> Scope:
+        return self.place.scope
 
-@transaction.atomic
-def store_state(*, caller: Caller, write: StateWrite, now: datetime) -> StoredState:
+    @property
+    def row(self) -> StateRow | None:
+        return self.held.row
+
+
+def store_state(
+    *, caller: Caller, write: StateWrite, now: datetime, documents_seen: Live | None = None
+) -> StoredState:
     """Store one write of a working memory state (WM-7 to WM-15).
 
-    1. Hold the documents as they are, and lock the state.
-    2. Answer a write that was sent again as the first time.
-    3. Refuse another person's subject (409), a scope kind that is not declared (422), another version (412).
-    4. Draft the next body: a field that is not declared and a body over the cap are answers, not errors.
-    5. Seal the body and keep the row at the next version.
+    1. Mark the hot entry of the state, so that no reader is served from it until the write is published (WM-20).
+    2. Where nobody else writes it, store the next version over the one that is known, in one round trip.
+    3. Where that does not hold, or leads to any other answer than `stored`, decide again under the state's lock.
+    4. Publish what is stored now.
 
-    Raises AgentStateConflict, InvalidFieldValue, SubjectMismatch, ScopeKindNotDeclared, Conflict, InvalidInput.
+    The documents that the request saw may be given: the database refuses a write that older ones decided.
+    Raises AgentStateConflict, InvalidFieldValue, SubjectMismatch, ScopeKindNotDeclared, Conflict, InvalidInput,
+    HotStoreUnavailable and Unavailable (nothing was stored), OutcomeUnknown (send it again, or read).
     """
     scope = scope_of(caller.workspace, kind=write.scope_kind, id=write.scope_id)
-    declared = _held_declared(caller.workspace, write.agent)
-    row = access.lock_state(scope, write.agent)
-    now = max(now, row.updated_at) if row else now
-    life = life_of(caller.workspace, row, declared, now=now)
-    attempt = _Attempt(caller, write, scope, declared, life, now)
-    earlier = _sent_before(attempt)
-    if earlier is not None:
-        return StoredState(stored=True, version=earlier.version, masked=earlier.masked, epoch=earlier.epoch)
-    known = _require_same_person(attempt, row if life.is_live else None)
-    if declared.type is not None and scope.kind not in declared.type.scopes:
-        raise ScopeKindNotDeclared
-    draft = _draft(attempt)
-    if draft.reason is not None:
-        return StoredState(stored=False, version=life.version, reason=draft.reason, epoch=life.epoch)
-    stored = _keep(attempt, row, draft)
-    if known is not None:
-        note_seen(known.profile, now=now)
-    return stored
+    place = access.place_of(caller.workspace, scope, write.agent)
+    with hotstates.turn(place) as turn:
+        stored = None
+        if documents_seen is not None and turn.is_alone:
+            stored = _store_at_once(turn, caller, write, documents_seen, now=now)
+        return stored or _store_in_order(turn, caller, write, now=now)
 
 
-@transaction.atomic
 def delete_state(
     *, caller: Caller, scope: Scope, agent: str, if_version: int | None, now: datetime
 ) -> StateDeletion:
     """Remove a whole state; it reads as never written afterwards (WM-16b). Raises AgentStateConflict."""
-    declared = _held_declared(caller.workspace, agent)
-    row = access.lock_state(scope, agent)
-    life = life_of(caller.workspace, row, declared, now=now)
-    if if_version is not None:
-        writes.require_version(life.version, if_version)
-    if row is None or not life.is_live:
-        return StateDeletion(deleted=False)
-    entomb(caller.workspace, row, into=State.Life.DELETED, declared=declared, now=now)
-    row.save()
-    return StateDeletion(deleted=True)
+    place = access.place_of(caller.workspace, scope, agent)
+    with hotstates.turn(place) as turn, transaction.atomic():
+        hold()
+        require_feature(documents.FEATURE)
+        declared = documents.declared_for(agent)
+        row = access.lock_state(place)
+        life = life_of(caller.workspace, row, declared, now=now)
+        if if_version is not None:
+            writes.require_version(life.version, if_version)
+        if row is not None and life.is_live:
+            at = max(now, row.updated_at)
+            entomb(caller.workspace, row, into=State.Life.DELETED, declared=declared, now=at)
+            row.save()
+        turn.removes()
+    return StateDeletion(deleted=life.is_live)
 
 
 def entomb(
     workspace: WorkspaceRef, state: State, *, into: State.Life, declared: Declared, now: datetime
 ) -> None:
     """Turn a row into its tombstone, unsaved: no content, its key destroyed, the last version kept (PR-12)."""
-    destroy_keys(workspace, state.data_key_id)
+    retire_keys(workspace, state.data_key_id)
     state.life = into
     state.body = state.data_key_id = state.handle = None
     state.body_bytes, state.held, state.type, state.type_version = 0, {}, "", ""
@@ -104,11 +123,102 @@ def entomb(
     state.due_at = now + timedelta(seconds=declared.tombstone_seconds)
 
 
-def _held_declared(workspace: WorkspaceRef, agent: str) -> Declared:
-    """Read what holds for an agent so that no publication comes between the reading and the commit (PR-3, PR-4)."""
+def _store_at_once(
+    turn: Turn, caller: Caller, write: StateWrite, seen: Live, *, now: datetime
+) -> StoredState | None:
+    """Store over the version that is known without a lock; none where it must be decided under the lock.
+
+    What is known may be out of date, so only a write that is stored, and thereby proves it, is answered from here.
+    """
+    held = turn.known() or hotstates.stored(turn.place)
+    if not _is_simple(turn.place, write, held.row):
+        return None
+    try:
+        attempt = _attempt(caller, write, turn.place, seen, held, now=now)
+        draft = _decide(attempt)
+    except Problem:
+        return None
+    if not isinstance(draft, Draft) or draft.reason is not None:
+        return None
+    try:
+        stored = _store(turn, attempt, draft, seen)
+    except OperationalError as error:
+        raise _failure(error) from error
+    return stored
+
+
+def _store_in_order(turn: Turn, caller: Caller, write: StateWrite, *, now: datetime) -> StoredState:
+    """Wait for the writers who came before, then decide and store under the lock of the state."""
+    is_committing = False
+    try:
+        with transaction.atomic():
+            answer = _store_locked(turn, caller, write, now=now)
+            is_committing = turn.has_changed
+    except OperationalError as error:
+        raise (OutcomeUnknown if is_committing else Unavailable) from error
+    return answer
+
+
+def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetime) -> StoredState:
     hold()
-    require_feature(documents.FEATURE)
-    return documents.declared_for(workspace, agent)
+    documents_now = live()
+    require_feature(documents.FEATURE, documents_now)
+    held = hotstates.with_key(turn.place, access.lock_row(turn.place))
+    turn.leaves(held, changed=False)
+    attempt = _attempt(caller, write, turn.place, documents_now, held, now=now)
+    draft = _decide(attempt)
+    if not isinstance(draft, Draft):
+        return draft
+    if draft.reason is not None:
+        return StoredState(
+            stored=False, version=attempt.life.version, reason=draft.reason, epoch=attempt.life.epoch
+        )
+    stored = _store(turn, attempt, draft, documents_now)
+    if stored is None:
+        raise Unavailable
+    return stored
+
+
+def _store(turn: Turn, attempt: _Attempt, draft: Draft, decided_by: Live) -> StoredState | None:
+    """Store the next version over the one that the attempt was made from; none where that is another by now."""
+    row, wrapped = _next_row(attempt, draft)
+    over = attempt.row.change if attempt.row is not None else 0
+    outcome, row.change = access.store_row(
+        turn.place, row, over=over, decided_by=decided_by, commit_until=turn.commit_until
+    )
+    if outcome != "stored":
+        if wrapped is not attempt.held.wrapped:
+            destroy_keys(attempt.workspace, wrapped.id)
+        return None
+    turn.leaves(HotState(row, wrapped), changed=True)
+    return StoredState(stored=True, version=row.version, masked=draft.masked, epoch=row.epoch)
+
+
+def _is_simple(place: Place, write: StateWrite, row: StateRow | None) -> bool:
+    """Tell whether a write leaves the state with the person and the life that it has."""
+    return row is None or (
+        row.life == State.Life.LIVE and _names_the_same(place.workspace, _people_named(write, place), row)
+    )
+
+def _attempt(
+    caller: Caller, write: StateWrite, place: Place, live: Live, held: HotState, *, now: datetime
+) -> _Attempt:
+    declared = documents.declared_for(write.agent, live)
+    now = max(now, held.row.updated_at) if held.row else now
+    life = life_of(caller.workspace, held.row, declared, now=now, wrapped=held.wrapped)
+    return _Attempt(caller, write, place, declared, held, life, now)
+
+
+def _decide(attempt: _Attempt) -> Draft | StoredState:
+    """Give the answer to a write that was sent again, else what the write leads to, in the order of WM-13."""
+    earlier = _sent_before(attempt)
+    if earlier is not None:
+        return StoredState(stored=True, version=earlier.version, masked=earlier.masked, epoch=earlier.epoch)
+    _require_same_person(attempt)
+    kind = attempt.declared.type
+    if kind is not None and attempt.scope.kind not in kind.scopes:
+        raise ScopeKindNotDeclared
+    return _draft(attempt)
 
 
 def _draft(attempt: _Attempt) -> Draft:
@@ -119,49 +229,66 @@ def _draft(attempt: _Attempt) -> Draft:
         return Draft(reason="not_declared_field")
     writes.require_values(write, kind)
     rules = writes.field_rules(kind)
-    masked = mask_fields(writes.values_of(write), declared=rules, policy=attempt.declared.policy)
+    masked = mask_fields(writes.values_of(write), declared=rules, policy=documents.policy_of(attempt.workspace, attempt.declared))
     body = writes.next_body(write, life, masked.fields)
-    size = len(json.compact(body))
-    if writes.is_over_cap(size, kind):
+    plain = json.compact(body)
+    if writes.is_over_cap(len(plain), kind):
         return Draft(reason="over_cap")
-    return Draft(body=body, size=size, masked=masked.counts)
+    return Draft(body=body, plain=plain, masked=masked.counts)
 
 
-def _keep(attempt: _Attempt, row: State | None, draft: Draft) -> StoredState:
-    """Write the next version into the row of the state, or a new one."""
-    life, state = attempt.life, row or _new_row(attempt)
-    state.version = life.numbering + 1
-    state.life, state.updated_at, state.source_id = State.Life.LIVE, attempt.now, attempt.caller.source_id
+def _next_row(attempt: _Attempt, draft: Draft) -> tuple[StateRow, Wrapped]:
+    """Make the row of the next version, and give its data key, wrapped."""
+    life, row = attempt.life, _row_to_be(attempt)
+    row.version = life.numbering + 1
+    row.life, row.updated_at, row.source_id = State.Life.LIVE.value, attempt.now, attempt.caller.source_id
     if not life.is_live:
-        state.epoch, state.created_at = secrets.token_urlsafe(EPOCH_BYTES), attempt.now
-    key = _data_key(attempt, state)
-    encryption.seal_body(attempt.workspace, state, json.compact(draft.body), key)
-    _describe(attempt, state, draft)
-    state.recent_writes = resends.dump(_memory(attempt, state, key, draft))
-    state.save(force_insert=row is None)
-    return StoredState(stored=True, version=state.version, masked=draft.masked, epoch=state.epoch)
+        row.epoch, row.created_at = secrets.token_urlsafe(EPOCH_BYTES), attempt.now
+    key, wrapped = _data_key(attempt, row)
+    encryption.seal_body(attempt.workspace, row, draft.plain, key)
+    _describe(attempt, row, draft)
+    row.recent_writes = resends.dump(_memory(attempt, row, key, draft))
+    return row, wrapped
 
 
-def _data_key(attempt: _Attempt, state: State) -> Key:
+def _row_to_be(attempt: _Attempt) -> StateRow:
+    if attempt.row is not None:
+        return msgspec.structs.replace(attempt.row)
+    scope, now = attempt.scope, attempt.now
+    return StateRow(
+        id=uuid4(),
+        scope_kind=scope.kind,
+        hash_key_id=scope.hash_key_id,
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )
+
+
+def _data_key(attempt: _Attempt, row: StateRow) -> tuple[Key, Wrapped]:
     """Give the key of this life: a new one at its beginning, and when it names a person for the first time (WM-6)."""
-    life, value = attempt.life, attempt.scope.handle or attempt.write.subject
-    is_named_now = value is not None and (not life.is_live or state.handle_id is None)
-    if life.is_live and life.key is not None and not is_named_now:
-        return life.key
-    destroy_keys(attempt.workspace, state.data_key_id)
-    state.handle = handle_of(workspace=attempt.workspace, value=value, now=attempt.now) if value else None
-    return encryption.make_data_key(attempt.workspace, state, now=attempt.now)
+    life, value, wrapped = attempt.life, attempt.scope.handle or attempt.write.subject, attempt.held.wrapped
+    is_named_now = value is not None and (not life.is_live or row.handle_id is None)
+    if life.is_live and life.key is not None and wrapped is not None and not is_named_now:
+        return life.key, wrapped
+    if row.data_key_id is not None:
+        retire_keys(attempt.workspace, row.data_key_id)
+    handle = handle_of(workspace=attempt.workspace, value=value, now=attempt.now) if value else None
+    row.handle_id, row.handle_hash = (handle.id, bytes(handle.hash)) if handle else (None, None)
+    return encryption.make_data_key(attempt.workspace, row.handle_id, now=attempt.now)
 
 
-def _describe(attempt: _Attempt, state: State, draft: Draft) -> None:
+def _describe(attempt: _Attempt, row: StateRow, draft: Draft) -> None:
     """Set what stands beside the body in clear."""
     declared, kind = attempt.declared, attempt.declared.type
     assert kind is not None  # noqa: S101  (a write without a type is refused as not declared)
     held = writes.next_held(attempt.write, attempt.life, draft.body, kind, now=attempt.now)
-    state.body_bytes, state.held = draft.size, msgspec.to_builtins(held)
-    state.type, state.type_version, state.types_document = kind.type, kind.version, declared.document
-    state.retention_seconds = kind.state_retention_seconds
-    state.due_at = due_at(state, held, declared)
+    row.body_bytes, row.held = len(draft.plain), msgspec.to_builtins(held)
+    row.type, row.type_version, row.types_document = kind.type, kind.version, declared.document
+    row.retention_seconds = kind.state_retention_seconds
+    due = due_at(row, held, declared)
+    # The sweep may look too early, never too late: a moment that stays leaves its index alone.
+    row.due_at = row.due_at if attempt.life.is_live and attempt.now < row.due_at < due else due
 
 
 def _sent_before(attempt: _Attempt) -> RememberedWrite | None:
@@ -175,7 +302,7 @@ def _sent_before(attempt: _Attempt) -> RememberedWrite | None:
     return resends.same_cas(life.memory, mark, version=life.version)
 
 
-def _memory(attempt: _Attempt, state: State, key: Key, draft: Draft) -> tuple[RememberedWrite, ...]:
+def _memory(attempt: _Attempt, state: StateRow, key: Key, draft: Draft) -> tuple[RememberedWrite, ...]:
     """Give what the row remembers after this write: only writes that can be recognized when they come again."""
     life = attempt.life
     is_same_key = life.key is not None and life.key.id == key.id
@@ -202,23 +329,34 @@ def _mark(attempt: _Attempt, key: Key | None) -> RememberedWrite:
     )
 
 
-def _require_same_person(attempt: _Attempt, row: State | None) -> Handle | None:
-    """Refuse a write that names another person than its scope or state does (WM-6); give whom it names, if known."""
-    values = {value for value in (attempt.scope.handle, attempt.write.subject) if value is not None}
-    handles = [known_handle(attempt.workspace, value) for value in values]
-    people = {handle.profile_id if handle else value for handle, value in zip(handles, values, strict=True)}
-    if row is not None and row.handle is not None and values:
-        people.add(row.handle.profile_id)
+def _require_same_person(attempt: _Attempt) -> None:
+    """Refuse a write that names another person than its scope or state does (WM-6)."""
+    values = _people_named(attempt.write, attempt.place)
+    row = attempt.row if attempt.life.is_live else None
+    if row is not None and _names_the_same(attempt.workspace, values, row):
+        return
+    people = {_person(attempt.workspace, value) for value in values}
+    if row is not None and row.handle_id is not None and values:
+        people.add(Handle.objects.get(id=row.handle_id).profile_id)
     if len(people) > 1:
         raise SubjectMismatch
-    return next((handle for handle in handles if handle is not None), None)
 
 
-def _new_row(attempt: _Attempt) -> State:
-    scope = attempt.scope
-    return State(
-        scope_kind=scope.kind,
-        scope_hash=scope.hash,
-        hash_key_id=scope.hash_key_id,
-        agent=attempt.write.agent,
-    )
+def _people_named(write: StateWrite, place: Place) -> set[HandleValue]:
+    return {value for value in (place.scope.handle, write.subject) if value is not None}
+
+
+def _names_the_same(workspace: WorkspaceRef, values: set[HandleValue], row: StateRow) -> bool:
+    """Tell, without asking the database, that a write names nobody but whom its state names already."""
+    return all(handle_hash(workspace, value) == row.handle_hash for value in values)
+
+
+def _person(workspace: WorkspaceRef, value: HandleValue) -> object:
+    known = known_handle(workspace, value)
+    return known.profile_id if known else value
+
+
+def _failure(error: OperationalError) -> Problem:
+    """Tell a write that the server refused from one whose end nobody knows."""
+    state = getattr(error.__cause__, "sqlstate", None) or ""
+    return Unavailable() if state.startswith(_REFUSED_BY_THE_SERVER) else OutcomeUnknown()

@@ -53,7 +53,7 @@ def sweep_states(*, workspace: WorkspaceRef, now: datetime) -> Swept:
     rows = list(due.select_for_update(skip_locked=True)[:BATCH])
     swept = Swept(looked_at=len(rows))
     for row in rows:
-        swept += _settle_alone(workspace, row, documents.declared_for(workspace, row.agent), now=now)
+        swept += _settle_alone(workspace, row, documents.declared_for(row.agent), now=now)
     return swept
 
 

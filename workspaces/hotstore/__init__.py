@@ -5,6 +5,7 @@ It keeps nothing that PostgreSQL does not have, and may be emptied at any moment
 
 from workspaces.hotstore.connection import HotStoreDown, forget_connection, is_paused
 from workspaces.hotstore.entries import (
+    COMMIT_WITHIN_SECONDS,
     Bucket,
     Mark,
     Seen,
@@ -21,6 +22,7 @@ from workspaces.hotstore.entries import (
 from workspaces.hotstore.names import Name, bucket_of, name_of
 
 __all__ = [
+    "COMMIT_WITHIN_SECONDS",
     "Bucket",
     "HotStoreDown",
     "Mark",

@@ -67,12 +67,12 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A writer's marker on one thing: who put it, how many others are at work, and until when it may commit."""
+    """A writer's marker on one thing: who put it, how many others are at work, and what the entry was then."""
 
     name: Name
     writer: str
     others: int
-    commit_until: float
+    entry: bytes | None = None
 
 
 def look(names: Sequence[Name], *, buckets: Sequence[Bucket] = ()) -> tuple[Spent, list[Seen]]:
@@ -91,9 +91,9 @@ def look(names: Sequence[Name], *, buckets: Sequence[Bucket] = ()) -> tuple[Spen
 
 def mark(name: Name) -> Mark:
     """Put a marker, so that no reader is served from the entry and none fills it. Raises HotStoreDown."""
-    writer, started = secrets.token_hex(6), time.monotonic()
-    others = run("mark", [name.marker, name.token], [writer, MARKER_MS])
-    return Mark(name, writer, others, started + COMMIT_WITHIN_SECONDS)
+    writer = secrets.token_hex(6)
+    others, entry = run("mark", [name.entry, name.marker, name.token], [writer, MARKER_MS])
+    return Mark(name, writer, others, entry[CHANGE_DIGITS:] if entry is not None else None)
 
 
 def publish(marked: Mark, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:

@@ -1,8 +1,9 @@
 -- Put a writer's marker on an entry and make every fill token void (WM-20).
--- KEYS: marker, token. ARGV: writer, its life in milliseconds. Gives how many other writers are at work.
+-- KEYS: entry, marker, token. ARGV: writer, its life in milliseconds. Gives how many other writers are at work,
+-- and the entry.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local stored = redis.call('GET', KEYS[1])
+local stored = redis.call('GET', KEYS[2])
 local marker = stored and cmsgpack.unpack(stored) or {writers = {}, newest = ''}
 local others = 0
 for _, deadline in pairs(marker.writers) do
@@ -11,6 +12,6 @@ for _, deadline in pairs(marker.writers) do
   end
 end
 marker.writers[ARGV[1]] = now + tonumber(ARGV[2])
-redis.call('SET', KEYS[1], cmsgpack.pack(marker))
-redis.call('DEL', KEYS[2])
-return others
+redis.call('SET', KEYS[2], cmsgpack.pack(marker))
+redis.call('DEL', KEYS[3])
+return {others, redis.call('GET', KEYS[1])}

@@ -1,0 +1,92 @@
+"""Reading and changing what both stores hold, so that no reader is served what a writer has replaced (WM-18, WM-20)."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from django.conf import settings
+from django.db import transaction
+
+from workspaces import hotstore, locks
+from workspaces.errors import HotStoreUnavailable, OutcomeUnknown
+from workspaces.hotstore import HotStoreDown, Mark, Name, Seen
+
+Read = Callable[[], tuple[int, bytes]]
+"""Reads the database: gives the number of the last change, and what the hot store is to keep."""
+
+
+def look(name: Name) -> Seen:
+    """Look at one thing; a hot store that does not answer holds nothing."""
+    try:
+        return hotstore.look([name])[1][0]
+    except HotStoreDown:
+        return Seen()
+
+
+def served(name: Name, seen: Seen, read: Read) -> bytes:
+    """Give what the hot store may serve, else what the database says (WM-19)."""
+    payload = seen.payload
+    return payload if payload is not None else cold(name, seen, read)
+
+
+def cold(name: Name, seen: Seen, read: Read) -> bytes:
+    """Read the database, and let the hot store keep it where no writer can have come between."""
+    expired = seen.expired_writers()
+    if expired:
+        return _repaired(name, expired, read)
+    given = _token(name) if seen.marker is None else None
+    change, payload = read()
+    if given is not None:
+        with suppress(HotStoreDown):
+            hotstore.fill(name, given, change=change, payload=payload)
+    return payload
+
+
+def begin(name: Name) -> Mark | None:
+    """Put a writer's marker before anything is changed; None where the deployment may do without (WM-20)."""
+    try:
+        return hotstore.mark(name)
+    except HotStoreDown as error:
+        if settings.HOT_STORE_REQUIRED:
+            raise HotStoreUnavailable from error
+        return None
+
+
+def changing(name: Name) -> None:
+    """Tell readers that the running transaction changes something; its entry goes when that has committed.
+
+    Who repairs after a crash waits for the same lock.
+    """
+    marked = begin(name)
+    lock(name)
+    if marked is not None:
+        transaction.on_commit(lambda: _drop(marked))
+
+
+def lock(name: Name) -> None:
+    """Take the lock under which a thing is changed and repaired, in the order of arrival."""
+    locks.lock(name.entry)
+
+
+def _drop(marked: Mark) -> None:
+    try:
+        hotstore.drop(marked)
+    except HotStoreDown as error:
+        raise OutcomeUnknown from error
+
+
+def _repaired(name: Name, expired: list[str], read: Read) -> bytes:
+    """Read under the lock, taken without waiting, and lift the markers of writers that never came back."""
+    with transaction.atomic():
+        is_alone = locks.try_lock(name.entry)
+        change, payload = read()
+        if is_alone:
+            with suppress(HotStoreDown):
+                for writer in expired:
+                    hotstore.repair(name, writer, change=change, payload=payload)
+    return payload
+
+
+def _token(name: Name) -> bytes | None:
+    with suppress(HotStoreDown):
+        return hotstore.token(name)
+    return None
