@@ -1,8 +1,12 @@
 """The door to the rows of working memory."""
 
+from datetime import datetime
+
 from agentstate.models import State
 from workspaces import locks
+from workspaces.access import workspaces_with
 from workspaces.scopes import Scope
+from workspaces.types import WorkspaceRef
 
 
 def find_state(scope: Scope, agent: str) -> State | None:
@@ -17,3 +21,8 @@ def lock_state(scope: Scope, agent: str) -> State | None:
     """
     locks.lock(b"state", scope.hash, agent.encode())
     return State.objects.select_for_update().filter(scope_hash=scope.hash, agent=agent).first()
+
+
+def workspaces_with_due_states(now: datetime) -> list[WorkspaceRef]:
+    """List the workspaces in which rows are due or were written under older object types (PR-20)."""
+    return workspaces_with("lastro_with_due_states", now)

@@ -4,7 +4,7 @@ import hashlib
 
 from django.db import connection
 
-from workspaces.models.tenancy import bound_workspace_id
+from workspaces.binding import bound_workspace_id
 
 
 def lock(*name: bytes) -> None:

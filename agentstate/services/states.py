@@ -14,7 +14,7 @@ from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
 from agentstate.types import Draft, Life, RememberedWrite, StateDeletion, StateWrite, StoredState
 from workspaces.documents import hold, require_feature
-from workspaces.encryption import destroy_keys, keyed_hash
+from workspaces.encryption import keyed_hash, retire_keys
 from workspaces.masking import mask_fields
 from workspaces.models import Handle
 from workspaces.rules import json
@@ -95,7 +95,7 @@ def entomb(
     workspace: WorkspaceRef, state: State, *, into: State.Life, declared: Declared, now: datetime
 ) -> None:
     """Turn a row into its tombstone, unsaved: no content, its key destroyed, the last version kept (PR-12)."""
-    destroy_keys(workspace, state.data_key_id)
+    retire_keys(workspace, state.data_key_id)
     state.life = into
     state.body = state.data_key_id = state.handle = None
     state.body_bytes, state.held, state.type, state.type_version = 0, {}, "", ""
@@ -148,7 +148,7 @@ def _data_key(attempt: _Attempt, state: State) -> Key:
     is_named_now = value is not None and (not life.is_live or state.handle_id is None)
     if life.is_live and life.key is not None and not is_named_now:
         return life.key
-    destroy_keys(attempt.workspace, state.data_key_id)
+    retire_keys(attempt.workspace, state.data_key_id)
     state.handle = handle_of(workspace=attempt.workspace, value=value, now=attempt.now) if value else None
     return encryption.make_data_key(attempt.workspace, state, now=attempt.now)
 
