@@ -9,7 +9,8 @@ import msgspec
 
 from agentstate.models import State
 from agentstate.types import StateRow
-from workspaces import coherence, documents, locks
+from workspaces import coherence, documents
+from workspaces.access import workspaces_with
 from workspaces.documents import Live
 from workspaces.hotstore import Name, name_of
 from workspaces.postgresql.calls import ask
@@ -79,6 +80,11 @@ def store_row(
     return outcome, change or 0
 
 
+def workspaces_with_due_states(now: datetime) -> list[WorkspaceRef]:
+    """List the workspaces in which rows are due or were written under older object types (PR-20)."""
+    return workspaces_with("lastro_with_due_states", now)
+
+
 def _row(values: tuple[Any, ...]) -> StateRow:
     row = StateRow(**dict(zip(StateRow.__struct_fields__, values, strict=True)))
     row.held = msgspec.json.decode(values[9])
@@ -88,7 +94,7 @@ def _row(values: tuple[Any, ...]) -> StateRow:
 def _values(
     place: Place, row: StateRow, over: int, decided_by: Live, commit_until: datetime
 ) -> Iterable[Any]:
-    yield from (place.workspace.id, documents.hold_number(), _ids(decided_by), locks.number(place.name.entry))
+    yield from (place.workspace.id, documents.hold_number(), _ids(decided_by), coherence.lock_number(place.name))
     yield from (commit_until, over, row.id, row.scope_kind, place.scope.hash, row.hash_key_id, place.agent)
     yield from (row.version, row.epoch, row.body, row.data_key_id, row.body_bytes)
     yield from (msgspec.json.encode(row.held).decode(), row.type, row.type_version, row.types_document)

@@ -5,6 +5,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
+from agentstate.access import workspaces_with_due_states
 from agentstate.services.sweep import BATCH, Swept, sweep_states
 from workspaces import access
 from workspaces.types import WorkspaceRef
@@ -14,8 +15,8 @@ log = logging.getLogger("lastro.agentstate")
 
 @shared_task(name="agentstate.tasks.sweep_states")
 def sweep_all() -> None:
-    """Sweep every workspace until a batch comes back that is not full (PR-20)."""
-    for workspace in access.every_workspace():
+    """Sweep every workspace that has due rows until a batch comes back that is not full (PR-20)."""
+    for workspace in workspaces_with_due_states(timezone.now()):
         with access.bound(workspace.id):
             _sweep(workspace)
 

@@ -27,12 +27,30 @@ _PLAIN_HTTP = ("demo", "test")
 
 
 def database() -> dict[str, Any]:
-    """Give the content database: PostgreSQL, the only engine."""
-    url = _store("DATABASE_URL", "postgres://lastro@localhost/lastro", _DATABASES)
-    settings: dict[str, Any] = _parsed("DATABASE_URL", url, environ.Env.db_url_config)
+    """Give the content database, as the application's role: PostgreSQL, the only engine."""
+    return _database("DATABASE_URL", "postgres://lastro@localhost/lastro")
+
+
+def keys_database() -> dict[str, Any]:
+    """Give the database of the wrapped keys, which is another one (PR-15)."""
+    settings = _database("KEYS_DATABASE_URL", "postgres://lastro_keys@localhost/lastro_keys")
+    if all(settings[part] == database()[part] for part in ("HOST", "PORT", "NAME", "OPTIONS")):
+        raise ImproperlyConfigured("KEYS_DATABASE_URL must name another database than DATABASE_URL (PR-15).")
+    return settings
+
+
+def database_owners() -> dict[str, dict[str, Any] | None]:
+    """Give as whom each database is migrated; None is the application's own role (PL-1)."""
+    urls = {"default": "DATABASE_OWNER_URL", "keys": "KEYS_DATABASE_OWNER_URL"}
+    example = "postgres://lastro_owner@localhost/lastro"
+    return {alias: _database(name, example) if _text(name) else None for alias, name in urls.items()}
+
+
+def _database(name: str, example: str) -> dict[str, Any]:
+    settings: dict[str, Any] = _parsed(name, _store(name, example, _DATABASES), environ.Env.db_url_config)
     if not settings["NAME"]:
-        raise ImproperlyConfigured("DATABASE_URL names no database (postgres://.../name).")
-    settings["OPTIONS"] = {"options": SESSION_LIMITS, **settings.get("OPTIONS", {})}
+        raise ImproperlyConfigured(f"{name} names no database (postgres://.../name).")
+    settings["OPTIONS"] = {"options": SESSION_LIMITS, "prepare_threshold": 5, **settings.get("OPTIONS", {})}
     return settings
 
 

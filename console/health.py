@@ -2,7 +2,7 @@
 
 import valkey
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare
@@ -22,7 +22,8 @@ def healthz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001  (a view take
 def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001  (a view takes it)
     """Say whether every part that a request needs is there; 503 names the missing ones."""
     checks = {
-        "database": _database(),
+        "database": _database("default"),
+        "keys_database": _database("keys"),
         "migrations": _migrations(),
         "hot_store": _hot_store(),
         "broker": _broker(),
@@ -43,9 +44,9 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _database() -> bool:
+def _database(alias: str) -> bool:
     try:
-        with connection.cursor() as cursor:
+        with connections[alias].cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
         return False
@@ -54,10 +55,14 @@ def _database() -> bool:
 
 def _migrations() -> bool:
     try:
-        executor = MigrationExecutor(connection)
-        return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+        return not any(_missing_migrations(alias) for alias in connections)
     except DatabaseError:
         return False
+
+
+def _missing_migrations(alias: str) -> bool:
+    executor = MigrationExecutor(connections[alias])
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 def _hot_store() -> bool:

@@ -1,31 +1,67 @@
 """What every test may ask for. Things are made by tests/factories.py; the cast is small and named."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 
 from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.server import Server
 from workspaces import encryption
+from workspaces.postgresql.roles import owning
 from workspaces.types import WorkspaceRef
+
+
+_as_owner = pytest.StashKey[ExitStack]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let every test that takes a database take both."""
+    for item in items:
+        if {"db", "transactional_db"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.django_db(databases=["default", "keys"]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Become the owner before any fixture of a test that is marked so begins its transaction."""
+    if item.get_closest_marker("owner"):
+        item.stash[_as_owner] = ExitStack()
+        item.stash[_as_owner].enter_context(_owning_both())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Be the application again after the last of its fixtures."""
+    if _as_owner in item.stash:
+        item.stash[_as_owner].close()
+
+
+@contextmanager
+def _owning_both() -> Iterator[None]:
+    with ExitStack() as stack:
+        for alias in connections:
+            stack.enter_context(owning(connections[alias]))
+        yield
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(
     django_test_environment: None, django_db_blocker: Any, django_db_modify_db_settings: None
 ) -> Iterator[None]:
-    """Make the test database whichever tests run.
+    """Make both test databases as their owner, whichever tests run; the tests are the application's roles there.
 
     pytest-django makes it only where a test asks for `db`: a run of tests over HTTP would write into the real one.
     """
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), _owning_both():
         made = setup_databases(verbosity=0, interactive=False)
     yield
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), _owning_both():
         teardown_databases(made, verbosity=0)
 
 

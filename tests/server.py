@@ -10,12 +10,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
-from django.db import connection
+from django.db import connections
 
 
-def database_url_of_tests() -> str:
-    """Give the URL of the database that this test process uses."""
-    settings = connection.settings_dict
+def database_urls_of_tests() -> dict[str, str]:
+    """Give the URLs of both databases that this test process uses, as the application's roles."""
+    return {"DATABASE_URL": database_url_of_tests(), "KEYS_DATABASE_URL": database_url_of_tests("keys")}
+
+
+def database_url_of_tests(alias: str = "default") -> str:
+    """Give the URL of one of the databases that this test process uses."""
+    settings = connections[alias].settings_dict
     host, port = settings["HOST"], settings["PORT"] or "5432"
     user, password = quote(settings["USER"]), quote(settings["PASSWORD"])
     options = settings.get("OPTIONS", {})
@@ -38,7 +43,7 @@ class Server:
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"]
         command += ["--port", str(self.port), "--workers", "2", "--blocking-threads", "4"]
         command += ["--no-access-log", "console.wsgi:application"]
-        environment = {**os.environ, "DATABASE_URL": database_url_of_tests(), "LASTRO_BASE_URL": self.url}
+        environment = {**os.environ, **database_urls_of_tests(), "LASTRO_BASE_URL": self.url}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, env=environment | self._environment, stdout=log, stderr=log, start_new_session=True

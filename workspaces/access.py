@@ -1,31 +1,35 @@
 """The one door to tenant data: bind a workspace, then ask (PL-1).
 
-Everything that must look across workspaces is here too, each with its reason, and nowhere else.
+Everything that must look across workspaces is here too, and nowhere else. Row-level security stops a query that does:
+each question has a function of the owner in the database, which gives no more than its answer (migration 0003).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
-from uuid import UUID
 
 from django.db.models import QuerySet
 
+from workspaces import binding
 from workspaces.errors import NotFound
-from workspaces.models import ApiKey, Invitation, Membership, Person, PersonalToken, Workspace
-from workspaces.models.tenancy import TenantModel, _bound
+from workspaces.models import ApiKey, Invitation, Person, PersonalToken, Source, Workspace, WorkspaceRow
 from workspaces.types import WorkspaceRef
 
-Row = TypeVar("Row", bound=TenantModel)
+Row = TypeVar("Row", bound=WorkspaceRow)
 
+bound = binding.bound
 
-@contextmanager
-def bound(workspace_id: UUID) -> Iterator[None]:
-    """Bind this thread of work to one workspace until the block ends."""
-    token = _bound.set(workspace_id)
-    try:
-        yield
-    finally:
-        _bound.reset(token)
+_WORKSPACE = "w.slug AS w_slug, w.name AS w_name, w.key_id AS w_key_id, w.hash_key_id AS w_hash_key_id"
+_API_KEY = f"""
+SELECT (f.key).*, f.source_name, {_WORKSPACE}
+FROM lastro_api_key(%s) f JOIN workspaces_workspace w ON w.id = (f.key).workspace_id
+"""
+_OTHERS = """
+SELECT f.*, {workspace} FROM {function}(%s) f JOIN workspaces_workspace w ON w.id = f.workspace_id
+"""
+_TOKEN = _OTHERS.format(workspace=_WORKSPACE, function="lastro_personal_token")
+_INVITATION = _OTHERS.format(workspace=_WORKSPACE, function="lastro_invitation")
+_OF_PERSON = """
+SELECT w.* FROM lastro_workspaces_of(%s) f JOIN workspaces_workspace w ON w.id = f.workspace_id ORDER BY w.name
+"""
 
 
 def one(rows: "QuerySet[Row] | type[Row]", **lookup: Any) -> Row:
@@ -38,41 +42,52 @@ def one(rows: "QuerySet[Row] | type[Row]", **lookup: Any) -> Row:
 
 def find_api_key(key_id: str) -> ApiKey | None:
     """Find a key by its id in any workspace: who calls is known only after this."""
-    return ApiKey._base_manager.select_related("workspace", "source").filter(key_id=key_id).first()
+    key = _found(ApiKey, _API_KEY, key_id)
+    if key is not None:
+        key.source = Source(id=key.source_id, name=key.source_name, workspace_id=key.workspace_id)
+    return key
 
 
 def find_personal_token(key_id: str) -> PersonalToken | None:
     """Find a token by its id in any workspace: who calls is known only after this."""
-    return PersonalToken._base_manager.select_related("workspace", "person").filter(key_id=key_id).first()
+    return _found(PersonalToken, _TOKEN, key_id)
 
 
 def find_invitation(token_hash: bytes) -> Invitation | None:
     """Find an invitation by its token: the invited person belongs to no workspace yet."""
-    return (
-        Invitation._base_manager.select_related("workspace", "invited_by")
-        .filter(token_hash=token_hash)
-        .first()
-    )
+    return _found(Invitation, _INVITATION, token_hash)
 
 
 def workspaces_of(person: Person) -> list[WorkspaceRef]:
     """List the person's own workspaces by name, for the switcher."""
-    memberships = Membership._base_manager.filter(person=person).select_related("workspace")
-    return [membership.workspace.ref for membership in memberships.order_by("workspace__name")]
+    return [workspace.ref for workspace in Workspace.objects.raw(_OF_PERSON, [person.id])]
 
 
 def workspace_of(person: Person, slug: str) -> WorkspaceRef:
     """Give one of the person's own workspaces, or refuse as if there were none."""
-    membership = (
-        Membership._base_manager.filter(person=person, workspace__slug=slug)
-        .select_related("workspace")
-        .first()
-    )
-    if membership is None:
+    own = [workspace for workspace in workspaces_of(person) if workspace.slug == slug]
+    if not own:
         raise NotFound
-    return membership.workspace.ref
+    return own[0]
 
 
 def every_workspace() -> list[WorkspaceRef]:
-    """List all workspaces, for workers, which bind each one in turn."""
+    """List all workspaces, for a command that binds each one in turn."""
     return [workspace.ref for workspace in Workspace.objects.order_by("id")]
+
+
+def workspaces_with(work: str, *values: Any) -> list[WorkspaceRef]:
+    """List the workspaces that have work for a worker, by the function that knows; the worker binds each in turn."""
+    holes = ", ".join(["%s"] * len(values))
+    query = f"SELECT w.* FROM {work}({holes}) f JOIN workspaces_workspace w ON w.id = f.workspace_id ORDER BY w.id"
+    return [workspace.ref for workspace in Workspace.objects.raw(query, list(values))]
+
+
+def _found(model: type[Row], query: str, value: Any) -> Any:
+    """Ask one of the functions for one row, and give it with its workspace."""
+    found: Any = next(iter(QuerySet(model).raw(query, [value])), None)
+    if found is not None:
+        columns = ("slug", "name", "key_id", "hash_key_id")
+        known = {name: getattr(found, f"w_{name}") for name in columns}
+        found.workspace = Workspace(id=found.workspace_id, **known)
+    return found

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from workspaces import documents
+from workspaces.binding import bound_workspace_id
 from workspaces.masking import mask_text, policy_from
 from workspaces.models import (
     AuditEntry,
@@ -21,7 +22,6 @@ from workspaces.models import (
     DeploymentAuditHead,
 )
 from workspaces.models.audit import ChainedEntry
-from workspaces.models.tenancy import bound_workspace_id
 from workspaces.types import Actor, AuditObject
 
 NOTHING = AuditObject(kind="", id="")

@@ -59,25 +59,32 @@ def changing(name: Name) -> None:
     marked = begin(name)
     lock(name)
     if marked is not None:
-        transaction.on_commit(lambda: _drop(marked))
+        transaction.on_commit(lambda: end(marked))
+
+
+def lock_number(name: Name) -> int:
+    """Give the number of that lock, for a database function that takes it."""
+    return locks.global_number(name.entry)
+
+
+def end(marked: Mark | None) -> None:
+    """Take the entry away after a change has committed, and lift the marker."""
+    try:
+        if marked is not None:
+            hotstore.drop(marked)
+    except HotStoreDown as error:
+        raise OutcomeUnknown from error
 
 
 def lock(name: Name) -> None:
     """Take the lock under which a thing is changed and repaired, in the order of arrival."""
-    locks.lock(name.entry)
-
-
-def _drop(marked: Mark) -> None:
-    try:
-        hotstore.drop(marked)
-    except HotStoreDown as error:
-        raise OutcomeUnknown from error
+    locks.lock(lock_number(name))
 
 
 def _repaired(name: Name, expired: list[str], read: Read) -> bytes:
     """Read under the lock, taken without waiting, and lift the markers of writers that never came back."""
     with transaction.atomic():
-        is_alone = locks.try_lock(name.entry)
+        is_alone = locks.try_lock(lock_number(name))
         change, payload = read()
         if is_alone:
             with suppress(HotStoreDown):

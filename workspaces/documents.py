@@ -69,7 +69,7 @@ def heads_name(workspace_id: UUID) -> Name:
 
 def hold() -> None:
     """Keep the documents as they are until the transaction ends: what is decided by them stays decided."""
-    locks.lock_shared(b"documents")
+    locks.lock_shared(hold_number())
 
 
 def hold_number() -> int:
@@ -79,7 +79,7 @@ def hold_number() -> int:
 
 def hold_alone() -> None:
     """Wait until nobody decides by the documents any more, and keep others waiting: for a publication."""
-    locks.lock(b"documents")
+    locks.lock(hold_number())
     coherence.changing(heads_name(bound_workspace_id()))
 
 

@@ -2,12 +2,17 @@
 
 A body is sealed under a data key; the data key is wrapped by the key of the handle that it names, else by the
 workspace's; both of those end at the deployment's master key. Only workspace keys stay unwrapped in a process.
+
+Keys stand in a database that commits apart from the content's. A new key is there before the content that needs it; a
+key goes only after the content that gave it up has gone (`retire_keys`). A crash between the two leaves a key too many,
+which `destroy_retired_keys` finishes, and never content without its key.
 """
 
 import hashlib
 import hmac
 import os
 import time
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
@@ -16,15 +21,20 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
+from django.db import transaction
 
+from workspaces import coherence
+from workspaces.binding import bound
 from workspaces.errors import KeyDestroyed, Tampered
-from workspaces.models import WrappedKey
-from workspaces.types import Key, WorkspaceRef
+from workspaces.hotstore import Name, name_of
+from workspaces.models import DeploymentKey, RetiredKey, WrappedKey
+from workspaces.types import Key, WorkspaceRef, Wrapped
 
 NONCE_BYTES = 12
 KEPT_UNWRAPPED_SECONDS = 60.0
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
+_encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
 _unwrapped: dict[UUID, tuple[Key, float]] = {}
 
 
@@ -71,56 +81,102 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
 def make_workspace_keys(workspace_id: UUID, *, now: datetime) -> tuple[UUID, UUID]:
     """Make the encryption key and the hash key of a new workspace; give their ids."""
     ids = uuid4(), uuid4()
-    for key_id, purpose in zip(ids, ("workspace", "hash"), strict=True):
-        _make_under_master(key_id, workspace_id=workspace_id, purpose=purpose, now=now)
+    with bound(workspace_id):
+        for key_id, purpose in zip(ids, ("workspace", "hash"), strict=True):
+            wrapped = _wrapped_by_master(key_id, workspace_id, purpose)
+            WrappedKey.objects.create(id=key_id, purpose=purpose, wrapped=wrapped, created_at=now)
     return ids
 
 
 def workspace_key(workspace: WorkspaceRef) -> Key:
     """Give the key that wraps the workspace's data keys."""
-    return _kept(workspace.key_id)
+    return _of_workspace(workspace, workspace.key_id)
 
 
 def make_key(workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key, now: datetime) -> Key:
     """Make a key of the workspace, wrapped by another one."""
+    return make_wrapped_key(workspace, key_id=key_id, purpose=purpose, under=under, now=now)[0]
+
+
+def make_wrapped_key(
+    workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key, now: datetime
+) -> tuple[Key, Wrapped]:
+    """Make a key of the workspace, wrapped by another one; give it in both forms."""
     key = Key(id=key_id, secret=os.urandom(32))
     wrapped = seal(under, key.secret, context=_wrap_context(key_id, workspace.id, purpose))
-    WrappedKey.objects.create(
-        id=key_id,
-        workspace_id=workspace.id,
-        purpose=purpose,
-        wrapped_by=under.id,
-        wrapped=wrapped,
-        created_at=now,
-    )
-    return key
+    with bound(workspace.id):
+        WrappedKey.objects.create(
+            id=key_id, purpose=purpose, wrapped_by=under.id, wrapped=wrapped, created_at=now
+        )
+    return key, Wrapped(key_id, purpose, under.id, wrapped)
 
 
-def open_key(workspace: WorkspaceRef, *chain: UUID | None) -> Key:
-    """Unwrap the last key of a chain below the workspace's own, outermost first, in one query; None is no link.
+def open_key(workspace: WorkspaceRef, *chain: UUID | None, known: Wrapped | None = None) -> Key:
+    """Unwrap the last key of a chain below the workspace's own, outermost first; None is no link.
 
-    Raises KeyDestroyed when a link is gone.
+    A link that is known in its wrapped form is not looked for. Raises KeyDestroyed when a link is gone.
     """
-    links = [key_id for key_id in chain if key_id is not None]
-    rows = WrappedKey.objects.filter(workspace_id=workspace.id).in_bulk(links)
     key = workspace_key(workspace)
-    for key_id in links:
-        row = rows.get(key_id)
-        if row is None or row.wrapped_by != key.id:
-            raise KeyDestroyed
-        context = _wrap_context(key_id, workspace.id, row.purpose)
-        key = Key(id=key_id, secret=unseal(key, bytes(row.wrapped), context=context))
+    for key_id in chain:
+        if key_id is not None:
+            is_known = known is not None and known.id == key_id
+            link = known if is_known and known is not None else _served(workspace, key_id)
+            if link.wrapped_by != key.id:
+                raise KeyDestroyed
+            context = _wrap_context(key_id, workspace.id, link.purpose)
+            key = Key(id=key_id, secret=unseal(key, link.wrapped, context=context))
     return key
+
+
+def find_wrapped(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
+    """Find a key as the database of the keys has it. Raises KeyDestroyed when it is gone."""
+    with bound(workspace.id):
+        row = WrappedKey.objects.filter(id=key_id).first()
+    if row is None:
+        raise KeyDestroyed
+    return Wrapped(row.id, row.purpose, row.wrapped_by, bytes(row.wrapped))
 
 
 def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
-    """Destroy keys; whatever they sealed is gone (PR-15)."""
-    WrappedKey.objects.filter(id__in=[key for key in key_ids if key], workspace_id=workspace.id).delete()
+    """Destroy keys now; whatever they sealed is gone (PR-15)."""
+    for key_id in key_ids:
+        if key_id is not None:
+            marked = coherence.begin(_hot_name(key_id))
+            with bound(workspace.id), transaction.atomic():
+                coherence.lock(_hot_name(key_id))
+                WrappedKey.objects.filter(id=key_id).delete()
+            coherence.end(marked)
+
+
+def retire_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
+    """Give keys up together with what they sealed: they are destroyed as soon as this transaction has committed.
+
+    1. Note them in the content database, in the same transaction.
+    2. On commit destroy them in the other one, and then remove the note.
+    3. What a crash leaves between is finished by `destroy_retired_keys` of the services.
+    """
+    rows = [RetiredKey(key_id=key_id) for key_id in key_ids if key_id is not None]
+    if rows:
+        RetiredKey.objects.bulk_create(rows, ignore_conflicts=True)
+        retired = [row.key_id for row in rows]
+        transaction.on_commit(lambda: destroy_retired(workspace, retired), robust=True)
+
+
+def destroy_retired(workspace: WorkspaceRef, key_ids: Sequence[UUID]) -> None:
+    """Destroy keys whose content is gone for good, and then forget that they were to be destroyed."""
+    destroy_keys(workspace, *key_ids)
+    with bound(workspace.id):
+        RetiredKey.objects.filter(key_id__in=key_ids).delete()
 
 
 def keyed_hash(workspace: WorkspaceRef, purpose: str, *parts: str) -> bytes:
     """Hash a name that must not be stored, with the workspace's hash key (HMAC-SHA-256)."""
-    return _hash(_kept(workspace.hash_key_id), purpose, *parts)
+    return _hash(_of_workspace(workspace, workspace.hash_key_id), purpose, *parts)
+
+
+def deployment_mac(purpose: str, message: bytes) -> bytes:
+    """Authenticate what only this deployment may have said (HMAC-SHA-256)."""
+    return mac(_deployment_key(), purpose, message)
 
 
 def deployment_hash(purpose: str, *parts: str) -> bytes:
@@ -156,40 +212,64 @@ def _wrap_context(key_id: UUID, workspace_id: UUID | None, purpose: str) -> byte
     return context_of("key", key_id, workspace_id, purpose)
 
 
-def _make_under_master(key_id: UUID, *, workspace_id: UUID | None, purpose: str, now: datetime) -> None:
-    wrapped = _master().wrap(os.urandom(32), context=_wrap_context(key_id, workspace_id, purpose))
-    row = WrappedKey(
-        id=key_id,
-        workspace_id=workspace_id,
-        purpose=purpose,
-        wrapped_by=None,
-        wrapped=wrapped,
-        created_at=now,
-    )
-    # Two processes may make the deployment's key at once: the first one stays.
-    WrappedKey.objects.bulk_create([row], ignore_conflicts=True)
+def _wrapped_by_master(key_id: UUID, workspace_id: UUID | None, purpose: str) -> bytes:
+    return _master().wrap(os.urandom(32), context=_wrap_context(key_id, workspace_id, purpose))
+
+
+def _of_workspace(workspace: WorkspaceRef, key_id: UUID) -> Key:
+    return _kept(key_id, workspace.id, lambda: _served(workspace, key_id))
+
+
+def _served(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
+    """Give a wrapped key from the hot store, else from the database of the keys (WM-19)."""
+    return _hot(key_id, lambda: find_wrapped(workspace, key_id))
+
+
+def _hot(key_id: UUID, find: Callable[[], Wrapped]) -> Wrapped:
+    name = _hot_name(key_id)
+    payload = coherence.served(name, coherence.look(name), lambda: (0, _encoder.encode(find())))
+    return msgspec.msgpack.decode(payload, type=Wrapped)
+
+
+def _hot_name(key_id: UUID) -> Name:
+    return name_of("w", key_id.bytes)
 
 
 def _deployment_key() -> Key:
     try:
-        return _kept(DEPLOYMENT_HASH_KEY)
+        return _kept(DEPLOYMENT_HASH_KEY, None, _served_deployment_key)
     except KeyDestroyed:
-        from django.utils import timezone
-
-        _make_under_master(DEPLOYMENT_HASH_KEY, workspace_id=None, purpose="hash", now=timezone.now())
-        return _kept(DEPLOYMENT_HASH_KEY)
+        _make_deployment_key()
+        return _kept(DEPLOYMENT_HASH_KEY, None, _served_deployment_key)
 
 
-def _kept(key_id: UUID) -> Key:
+def _make_deployment_key() -> None:
+    from django.utils import timezone
+
+    wrapped = _wrapped_by_master(DEPLOYMENT_HASH_KEY, None, "hash")
+    row = DeploymentKey(id=DEPLOYMENT_HASH_KEY, purpose="hash", wrapped=wrapped, created_at=timezone.now())
+    # Two processes may make the deployment's key at once: the first one stays.
+    DeploymentKey.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def _served_deployment_key() -> Wrapped:
+    return _hot(DEPLOYMENT_HASH_KEY, _stored_deployment_key)
+
+
+def _stored_deployment_key() -> Wrapped:
+    row = DeploymentKey.objects.filter(id=DEPLOYMENT_HASH_KEY).first()
+    if row is None:
+        raise KeyDestroyed
+    return Wrapped(row.id, row.purpose, None, bytes(row.wrapped))
+
+
+def _kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) -> Key:
+    """Give an unwrapped key that this process keeps for a while, or unwrap it."""
     found = _unwrapped.get(key_id)
     if found is not None and time.monotonic() < found[1]:
         return found[0]
-    row = WrappedKey.objects.filter(id=key_id, wrapped_by=None).first()
-    if row is None:
-        raise KeyDestroyed
-    secret = _master().unwrap(
-        bytes(row.wrapped), context=_wrap_context(key_id, row.workspace_id, row.purpose)
-    )
-    key = Key(id=key_id, secret=secret)
+    stored = find()
+    context = _wrap_context(key_id, workspace_id, stored.purpose)
+    key = Key(id=key_id, secret=_master().unwrap(stored.wrapped, context=context))
     _unwrapped[key_id] = key, time.monotonic() + KEPT_UNWRAPPED_SECONDS
     return key

@@ -4,13 +4,23 @@ from celery import shared_task
 from django.utils import timezone
 
 from workspaces import access
-from workspaces.services import answers
+from workspaces.services import answers, encryption
 
 
 @shared_task(name="workspaces.tasks.forget_answers")
 def forget_answers() -> None:
-    """Forget the remembered answers that are past their 24 hours, in every workspace."""
-    for workspace in access.every_workspace():
+    """Forget the remembered answers that are past their 24 hours, in every workspace that has some."""
+    before = timezone.now() - answers.REMEMBERED_FOR
+    for workspace in access.workspaces_with("lastro_with_old_answers", before):
         with access.bound(workspace.id):
             while answers.forget_old_answers(now=timezone.now()) == answers.BATCH:
+                pass
+
+
+@shared_task(name="workspaces.tasks.destroy_retired_keys")
+def destroy_retired_keys() -> None:
+    """Destroy the keys that a crash has left behind their content, in every workspace that has some (PR-15)."""
+    for workspace in access.workspaces_with("lastro_with_retired_keys"):
+        with access.bound(workspace.id):
+            while encryption.destroy_retired_keys(workspace=workspace) == encryption.BATCH:
                 pass

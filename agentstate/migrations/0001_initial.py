@@ -5,7 +5,7 @@ import uuid
 import django.db.models.deletion
 from django.db import migrations, models
 
-import workspaces.models.tenancy
+import workspaces.binding
 
 
 class Migration(migrations.Migration):
@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",

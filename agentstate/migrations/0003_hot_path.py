@@ -110,7 +110,7 @@ NO_STORE = "DROP FUNCTION lastro_store_state;"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("agentstate", "0001_initial")]
+    dependencies = [("agentstate", "0002_row_level_security")]
     operations = [
         migrations.AddField("state", "change", models.BigIntegerField(default=0, editable=False)),
         # What changes at every write stands in no index, so that most writes touch none.

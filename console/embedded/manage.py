@@ -12,7 +12,10 @@ from console.embedded.files import own_folder, write_private
 from console.embedded.services import PROJECT
 
 FILE = "demo-environment.json"
-OURS = ("DATABASE_URL", "HOT_STORE_URL", "BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE")
+OURS = (
+    *("DATABASE_URL", "DATABASE_OWNER_URL", "KEYS_DATABASE_URL", "KEYS_DATABASE_OWNER_URL"),
+    *("HOT_STORE_URL", "BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE"),
+)
 
 
 @contextmanager

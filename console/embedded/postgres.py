@@ -2,7 +2,7 @@
 
 import secrets
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -12,6 +12,10 @@ from console.embedded.process import Service, Stage, stop, wait_ready
 
 PORT = 5432
 """No TCP port: only part of the socket's name."""
+OWNER = "lastro_owner"
+"""It owns the databases and every table, and migrates them; row-level security holds for the other roles."""
+DATABASES = {"lastro": "DATABASE", "lastro_keys": "KEYS_DATABASE"}
+"""Each database, whose name is the application's role there too, and what the variables of its URLs begin with."""
 SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -29,7 +33,7 @@ SETTINGS = {
 
 @contextmanager
 def running_postgres(stage: Stage, binaries: Binaries) -> Iterator[Service]:
-    """Start a new cluster with a role and a database `lastro`, give its URL, and stop it at the end."""
+    """Start a new cluster with its roles and its two databases, give their URLs, and stop it at the end."""
     administrator = secrets.token_urlsafe(24)
     _initialise(stage, binaries, administrator)
     child = stage.start(
@@ -38,12 +42,21 @@ def running_postgres(stage: Stage, binaries: Binaries) -> Iterator[Service]:
     )
     try:
         wait_ready(child, lambda: _is_ready(stage), name="PostgreSQL", log=stage.log)
-        password = secrets.token_urlsafe(24)
-        _create_database(stage, binaries, administrator=administrator, password=password)
-        url = f"postgres://lastro:{password}@:{PORT}/lastro?host={quote(str(stage.folder))}"
-        yield Service(name="PostgreSQL", child=child, log=stage.log, variables={"DATABASE_URL": url})
+        passwords = {role: secrets.token_urlsafe(24) for role in (OWNER, *DATABASES)}
+        _create_databases(stage, binaries, administrator=administrator, passwords=passwords)
+        variables = _variables(stage, passwords)
+        yield Service(name="PostgreSQL", child=child, log=stage.log, variables=variables)
     finally:
         stop(child, (signal.SIGINT, 20), (signal.SIGQUIT, 5))  # fast, then immediate shutdown
+
+
+def _variables(stage: Stage, passwords: Mapping[str, str]) -> dict[str, str]:
+    place = f"?host={quote(str(stage.folder))}"
+    return {
+        name: f"postgres://{role}:{passwords[role]}@:{PORT}/{database}{place}"
+        for database, prefix in DATABASES.items()
+        for name, role in ((f"{prefix}_URL", database), (f"{prefix}_OWNER_URL", OWNER))
+    }
 
 
 def _data(stage: Stage) -> Path:
@@ -78,25 +91,26 @@ def _is_ready(stage: Stage) -> bool:
     return len(lines) > 7 and lines[7].strip() == "ready"
 
 
-def _create_database(stage: Stage, binaries: Binaries, *, administrator: str, password: str) -> None:
-    # Not a superuser: row-level security does not hold for one. It may create the databases of the tests.
-    file = stage.secret_file("role.sql", f"CREATE ROLE lastro LOGIN CREATEDB PASSWORD '{password}';")
+def _create_databases(
+    stage: Stage, binaries: Binaries, *, administrator: str, passwords: Mapping[str, str]
+) -> None:
+    file = stage.secret_file("roles.sql", "\n".join(_statements(passwords)))
     stage.run_tool(
         [
             binaries.postgres / "bin" / "psql",
-            *(
-                "--no-psqlrc",
-                "--quiet",
-                "--set",
-                "ON_ERROR_STOP=1",
-                "--host",
-                stage.folder,
-                "--port",
-                str(PORT),
-            ),
-            *("--username", "postgres", "--dbname", "postgres", "--file", file),
-            *("--command", "CREATE DATABASE lastro OWNER lastro"),
+            *("--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--host", stage.folder),
+            *("--port", str(PORT), "--username", "postgres", "--dbname", "postgres", "--file", file),
         ],
         variables={"PGPASSWORD": administrator},
     )
     file.unlink()
+
+
+def _statements(passwords: Mapping[str, str]) -> Iterator[str]:
+    # Nobody is a superuser: row-level security does not hold for one. The owner makes the databases of the tests.
+    yield f"CREATE ROLE {OWNER} LOGIN CREATEDB PASSWORD '{passwords[OWNER]}';"
+    for name in DATABASES:
+        yield f"CREATE ROLE {name} LOGIN PASSWORD '{passwords[name]}';"
+        yield f"CREATE DATABASE {name} OWNER {OWNER};"
+        yield f"REVOKE CONNECT, TEMPORARY ON DATABASE {name} FROM PUBLIC;"
+        yield f"GRANT CONNECT ON DATABASE {name} TO {name};"

@@ -42,7 +42,7 @@ def embedded_services(*, environment: Mapping[str, str]) -> Iterator[Services]:
 
 def wanted_services(environment: Mapping[str, str]) -> Sequence[str]:
     """Answer which services nobody else provides."""
-    needs = {"postgres": ("DATABASE_URL",), "valkey": ("HOT_STORE_URL", "BROKER_URL")}
+    needs = {"postgres": ("DATABASE_URL", "KEYS_DATABASE_URL"), "valkey": ("HOT_STORE_URL", "BROKER_URL")}
     return [name for name, variables in needs.items() if not all(map(environment.get, variables))]
 
 

@@ -16,7 +16,7 @@ from agentstate.models import State
 from console.celery import app
 from console.schedule import SCHEDULE
 from tests import factories
-from tests.server import database_url_of_tests
+from tests.server import database_urls_of_tests
 from workspaces import access
 
 
@@ -25,7 +25,7 @@ def worker(committed: None, tmp_path: Path) -> Iterator[str]:
     """A worker over this test's database, on a queue of its own."""
     queue = f"tests-{os.getpid()}"
     command = [sys.executable, "-m", "celery", "-A", "console", "worker", "--pool", "solo", "-Q", queue]
-    environment = {**os.environ, "DATABASE_URL": database_url_of_tests()}
+    environment = {**os.environ, **database_urls_of_tests()}
     with (tmp_path / "worker.log").open("wb") as log:
         process = subprocess.Popen(
             command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=Path.cwd()

@@ -18,7 +18,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from console import checks
-from tests.server import database_url_of_tests
+from tests.server import database_urls_of_tests
 
 PROJECT = Path(__file__).resolve().parents[2]
 APPS = ("workspaces", "agentstate", "history", "assembly", "privacy", "console")
@@ -43,7 +43,7 @@ def manage(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[
     return subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning:console", "manage.py", *arguments],
         cwd=PROJECT,
-        env={**kept, "DATABASE_URL": database_url_of_tests(), **PRODUCTION, **environment},
+        env={**kept, **database_urls_of_tests(), **PRODUCTION, **environment},
         capture_output=True,
         text=True,
         timeout=120,

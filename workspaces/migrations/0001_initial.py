@@ -7,7 +7,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import workspaces.models.tenancy
+import workspaces.binding
 
 
 class Migration(migrations.Migration):
@@ -64,14 +64,54 @@ class Migration(migrations.Migration):
                     "id",
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
-                ("workspace_id", models.UUIDField(null=True)),
+                ("workspace_id", models.UUIDField(default=workspaces.binding.bound_workspace_id)),
                 ("purpose", models.CharField(max_length=12)),
                 ("wrapped_by", models.UUIDField(null=True)),
                 ("wrapped", models.BinaryField(max_length=80)),
                 ("created_at", models.DateTimeField()),
             ],
             options={
+                "abstract": False,
                 "default_permissions": (),
+            },
+        ),
+        migrations.CreateModel(
+            name="DeploymentKey",
+            fields=[
+                ("id", models.UUIDField(editable=False, primary_key=True, serialize=False)),
+                ("purpose", models.CharField(max_length=12)),
+                ("wrapped", models.BinaryField(max_length=80)),
+                ("created_at", models.DateTimeField()),
+            ],
+            options={
+                "default_permissions": (),
+            },
+        ),
+        migrations.CreateModel(
+            name="RetiredKey",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+                ),
+                ("key_id", models.UUIDField()),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        default=workspaces.binding.bound_workspace_id,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="workspaces.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "abstract": False,
+                "default_permissions": (),
+                "constraints": [
+                    models.UniqueConstraint(fields=("workspace", "key_id"), name="a_key_retires_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -205,7 +245,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -230,7 +270,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -264,7 +304,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -292,7 +332,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -318,7 +358,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -362,7 +402,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -396,7 +436,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -439,7 +479,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -475,7 +515,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -509,7 +549,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -569,7 +609,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -602,7 +642,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -646,7 +686,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",
@@ -719,7 +759,7 @@ class Migration(migrations.Migration):
                     "workspace",
                     models.ForeignKey(
                         db_index=False,
-                        default=workspaces.models.tenancy.bound_workspace_id,
+                        default=workspaces.binding.bound_workspace_id,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="workspaces.workspace",

@@ -3,11 +3,11 @@
 from workspaces.models.audit import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
 from workspaces.models.credentials import ApiKey, PersonalToken, Source
 from workspaces.models.documents import Document, DocumentChange, DocumentHead
-from workspaces.models.encryption import WrappedKey
+from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
-from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceNotBound
+from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceNotBound, WorkspaceRow
 
 __all__ = [
     "ApiKey",
@@ -15,6 +15,7 @@ __all__ = [
     "AuditHead",
     "DeploymentAuditEntry",
     "DeploymentAuditHead",
+    "DeploymentKey",
     "Document",
     "DocumentChange",
     "DocumentHead",
@@ -25,10 +26,12 @@ __all__ = [
     "PersonalToken",
     "Profile",
     "RememberedAnswer",
+    "RetiredKey",
     "Role",
     "Source",
     "TenantModel",
     "Workspace",
     "WorkspaceNotBound",
+    "WorkspaceRow",
     "WrappedKey",
 ]

@@ -1,20 +1,39 @@
-"""Wrapped keys (PL-12). No foreign key leads here or away: this table is to live in a database of its own."""
+"""Wrapped keys (PL-12), in the database of the keys, and what the content database says about them (PR-15)."""
 
 import uuid
 
 from django.db import models
 
+from workspaces.binding import bound_workspace_id
+from workspaces.models.tenancy import TenantModel, WorkspaceRow
 
-class WrappedKey(models.Model):
-    """A key, sealed under the key that `wrapped_by` names (null: the deployment's master key).
 
-    A handle's key has the handle's id. Destroying a row makes everything below it unreadable.
+class WrappedKey(WorkspaceRow):
+    """A key of a workspace, sealed under the key that `wrapped_by` names (null: the deployment's master key).
+
+    A handle's key has the handle's id. Destroying a row makes everything below it unreadable. It stands in the other
+    database, so that no foreign key leads here or away.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    workspace_id = models.UUIDField(null=True)
+    workspace_id = models.UUIDField(default=bound_workspace_id)
     purpose = models.CharField(max_length=12)
     wrapped_by = models.UUIDField(null=True)
+    wrapped = models.BinaryField(max_length=80)
+    created_at = models.DateTimeField()
+
+    class Meta(WorkspaceRow.Meta):
+        pass
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class DeploymentKey(models.Model):
+    """A key that belongs to no workspace, sealed under the deployment's master key."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    purpose = models.CharField(max_length=12)
     wrapped = models.BinaryField(max_length=80)
     created_at = models.DateTimeField()
 
@@ -23,3 +42,18 @@ class WrappedKey(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+
+class RetiredKey(TenantModel):
+    """A key whose content is gone, committed together with that: it is to be destroyed in the other database."""
+
+    key_id = models.UUIDField()
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            # Stops a key from being retired twice by content that two transactions gave up.
+            models.UniqueConstraint(fields=["workspace", "key_id"], name="a_key_retires_once")
+        ]
+
+    def __str__(self) -> str:
+        return str(self.key_id)

@@ -1,27 +1,13 @@
 """The workspace, and the base of every table that belongs to one (PL-1)."""
 
 import uuid
-from contextvars import ContextVar
 from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import models
 
+from workspaces.binding import WorkspaceNotBound, bound_workspace_id
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.types import WorkspaceRef
-
-_bound: ContextVar[uuid.UUID | None] = ContextVar("bound_workspace", default=None)
-
-
-class WorkspaceNotBound(RuntimeError):
-    """Tenant data was asked for outside `access.bound`, or of another workspace than the bound one."""
-
-
-def bound_workspace_id() -> uuid.UUID:
-    """Give the id of the workspace that this thread of work is bound to, or raise."""
-    workspace_id = _bound.get()
-    if workspace_id is None:
-        raise WorkspaceNotBound
-    return workspace_id
 
 
 class Workspace(models.Model):
@@ -49,7 +35,7 @@ class Workspace(models.Model):
         )
 
 
-Row = TypeVar("Row", bound="TenantModel")
+Row = TypeVar("Row", bound="WorkspaceRow")
 
 
 class TenantQuerySet(models.QuerySet[Row]):
@@ -70,15 +56,12 @@ class TenantManager(models.Manager[Row]):
         return rows.filter(workspace_id=bound_workspace_id())
 
 
-class TenantModel(models.Model):
-    """A row of one workspace."""
-
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.PROTECT, default=bound_workspace_id, related_name="+", db_index=False
-    )
+class WorkspaceRow(models.Model):
+    """What has a `workspace_id` and is read and written in that workspace alone."""
 
     objects: ClassVar[TenantManager[Self]] = TenantManager()
 
+    workspace_id: uuid.UUID
     read_in: uuid.UUID | None = None
 
     class Meta:
@@ -109,3 +92,14 @@ class TenantModel(models.Model):
         """Read the row again."""
         self.refresh_from_db()
         return self
+
+
+class TenantModel(WorkspaceRow):
+    """A row of one workspace in the content database."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, default=bound_workspace_id, related_name="+", db_index=False
+    )
+
+    class Meta(WorkspaceRow.Meta):
+        abstract = True

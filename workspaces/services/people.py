@@ -180,7 +180,7 @@ def change_roles(
     owners who take it from each other leave one. Tokens that need a permission that goes are revoked (PL-3).
     """
     require_another(person_id=person.id, changer_id=changer.id)
-    locks.lock(b"roles")
+    locks.lock(locks.number(b"roles"))
     require_permission(changer, access.one(Membership, person=changer).workspace.ref, "manage_people")
     access.one(Membership, person=person)
     before, after = list(roles_of(person)), _known_roles(roles)

@@ -1,0 +1,42 @@
+"""One round trip: a database function that binds its own transaction, called by a prepared statement (PL-1, WM-19)."""
+
+import select
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from workspaces.postgresql import patience
+
+
+def ask(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Run a statement as a transaction of its own, or inside the one that is open.
+
+    Raises django.db.OperationalError where the database does not answer, and its relatives.
+    """
+    with connection.wrap_database_errors:
+        cursor = psycopg.Cursor(_ready())
+        try:
+            cursor.execute(statement, parameters, prepare=True, binary=True)  # type: ignore[call-overload]
+            rows = cursor.fetchall()
+        finally:
+            connection.was_told_elsewhere()  # type: ignore[attr-defined]
+            if cursor.connection.closed and not connection.in_atomic_block:
+                connection.close()
+    patience.note_answer()
+    return rows
+
+
+def _ready() -> Any:
+    """Give the connection, made anew where the server has closed it since the last request."""
+    connection.ensure_connection()
+    if not connection.in_atomic_block and _was_closed(connection.connection):
+        connection.close()
+        connection.ensure_connection()
+    return connection.connection
+
+
+def _was_closed(raw: Any) -> bool:
+    # Between two statements the server has nothing to say but that it ends.
+    return bool(raw.closed or select.select([raw.fileno()], [], [], 0)[0])
