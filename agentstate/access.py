@@ -19,6 +19,7 @@ from workspaces.types import WorkspaceRef
 
 DECIDING = ("features", "object-types", "masking", "retention")
 READ_WITHIN_SECONDS = 0.25
+WRITE_WITHIN_SECONDS = 12.0
 _READER_WAITS = "200ms"
 _WRITER_WAITS = "8s"
 

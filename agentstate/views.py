@@ -2,10 +2,12 @@
 
 from uuid import UUID
 
+from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agentstate.access import READ_WITHIN_SECONDS, WRITE_WITHIN_SECONDS, Place, place_of
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
 from agentstate.rules.agents import require_agent
 from agentstate.selectors.states import read_state
@@ -13,18 +15,23 @@ from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteS
 from agentstate.services import profiles, states
 from agentstate.types import StateDeletion, StateRead, StoredState
 from workspaces import errors
+from workspaces.http.hot import HotView
 from workspaces.http.idempotency import key_of
 from workspaces.http.openapi import EXAMPLE_ID, cursor, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
+from workspaces.hotstore import Name
 from workspaces.scopes import scope_of
+from workspaces.types import WorkspaceRef
 
 _AGENT_STATE = Needs(feature="agent_state", scope="agent_state")
 _SCOPE = {"kind": "conversation", "id": "c-4711"}
 _EPOCH = "pq8xK2vTz1Wb"
 
 
-class AgentStateView(ApiView):
+class AgentStateView(HotView):
+    shape = WriteState
+    seconds = WRITE_WITHIN_SECONDS
     tag = "Working memory"
     needs = {"PUT": _AGENT_STATE}
 
@@ -77,15 +84,18 @@ class AgentStateView(ApiView):
             ),
         ),
     )
-    def put(self, request: Request) -> Response:
+    def put(self, request: HttpRequest, form: WriteState) -> StoredState:
         """Store the whole state at a version (`cas`) or replace single fields (`merge_by_key`) (WM-7, WM-8)."""
-        shape = self.body(request, WriteState)
-        require_agent(self.caller, shape.agent)
-        write = state_write(shape, raw=self.raw, idempotency_key=key_of(request))
-        return Response(states.store_state(caller=self.caller, write=write, now=timezone.now()))
+        require_agent(self.caller, form.agent)
+        write = state_write(form, raw=self.raw, idempotency_key=key_of(request))
+        return states.store_state(
+            caller=self.caller, write=write, now=timezone.now(), documents_seen=self.documents
+        )
 
 
-class AgentStateReadView(ApiView):
+class AgentStateReadView(HotView):
+    shape = ReadState
+    seconds = READ_WITHIN_SECONDS
     tag = "Working memory"
     needs = {"POST": _AGENT_STATE}
 
@@ -120,13 +130,14 @@ class AgentStateReadView(ApiView):
             ),
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: HttpRequest, form: ReadState) -> StateRead:
         """Read a state; one that was never written is empty at version 0 (WM-17)."""
-        shape = self.body(request, ReadState)
-        require_agent(self.caller, shape.agent)
-        workspace = self.caller.workspace
-        scope = scope_of(workspace, kind=shape.scope.kind, id=shape.scope.id)
-        return Response(read_state(workspace, scope, shape.agent, now=timezone.now()))
+        require_agent(self.caller, form.agent)
+        place = _place(self.caller.workspace, form)
+        return read_state(place, self.documents, now=timezone.now(), seen=self.seen)
+
+    def wanted(self, workspace: WorkspaceRef, form: ReadState) -> Name:
+        return _place(workspace, form).name
 
 
 class AgentStateDeleteView(ApiView):
@@ -206,3 +217,8 @@ class ProfileStatesView(ApiView):
             now=timezone.now(),
         )
         return Response(ProfileStates(items=page.rows, next_cursor=page.older))
+
+
+def _place(workspace: WorkspaceRef, form: ReadState) -> Place:
+    scope = scope_of(workspace, kind=form.scope.kind, id=form.scope.id)
+    return place_of(workspace, scope, form.agent)

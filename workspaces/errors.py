@@ -4,7 +4,7 @@
 What the catcher does next decides the base class: a `Problem` is reported, an `Unavailable` may be tried again later.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workspaces.types import FieldProblem
 
@@ -50,9 +50,9 @@ class RateLimited(Problem):
     status = 429
     title = "Too many requests"
 
-    def __init__(self, *, wait_seconds: int = 1) -> None:
+    def __init__(self, spent: Any = None) -> None:
         super().__init__()
-        self.retry_after_seconds = wait_seconds
+        self.spent = spent
 
 
 class InvalidJson(Problem):

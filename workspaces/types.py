@@ -1,6 +1,6 @@
 """Values that travel through every app."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -60,7 +60,6 @@ class Caller(msgspec.Struct, frozen=True):
     permissions: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
     resend: bool = False
-    last_used_on: date | None = None
 
     @property
     def is_source(self) -> bool:

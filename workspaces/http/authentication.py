@@ -2,28 +2,17 @@
 
 from typing import Any
 
-from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from workspaces import access, selectors
-from workspaces.errors import Unauthenticated
-from workspaces.services import credentials
-from workspaces.types import Caller
+from workspaces.http.admission import Admitted, admit
 
 
 class KeyAuthentication(BaseAuthentication):
-    """Reads `Authorization: Bearer lst_...` or `lsp_...`."""
+    """Reads `Authorization: Bearer lst_...` or `lsp_...`; what REST framework calls `auth` is who was admitted."""
 
-    def authenticate(self, request: Request) -> tuple[None, Caller]:
-        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
-            raise Unauthenticated("Send the key as `Authorization: Bearer <key>`.")
-        origin = request._request.origin  # type: ignore[attr-defined]
-        caller = selectors.credentials.caller_of(text.strip(), origin=origin, now=timezone.now())
-        with access.bound(caller.workspace.id):
-            credentials.note_use(caller=caller, now=timezone.now())
-        return None, caller
+    def authenticate(self, request: Request) -> tuple[None, Admitted]:
+        return None, admit(request._request)
 
     def authenticate_header(self, request: Request) -> Any:
         return "Bearer"

@@ -13,7 +13,8 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
 from workspaces import errors
-from workspaces.errors import Problem, Unavailable
+from workspaces.errors import Problem, RateLimited, Unavailable
+from workspaces.http.admission import limit_headers
 
 log = logging.getLogger("lastro.http")
 
@@ -71,6 +72,9 @@ def body_of(problem: Problem, *, request_id: str) -> dict[str, Any]:
 
 def headers_of(problem: Problem) -> dict[str, str]:
     """Give the headers that go with a status."""
+    if isinstance(problem, RateLimited):
+        wait = -(-problem.spent.wait_ms // 1000) if problem.spent else 1
+        return {"Retry-After": str(wait), **(limit_headers(problem.spent) if problem.spent else {})}
     if isinstance(problem, Unavailable):
         return {"Retry-After": str(problem.retry_after_seconds)}
     return {"WWW-Authenticate": "Bearer"} if problem.status == 401 else {}

@@ -38,8 +38,8 @@ def answered_once(request: Request, raw: bytes, handler: Handler) -> Response:
     if key is None:
         return handler()
     with transaction.atomic():
-        caller: Any = request.auth
-        remembered, is_first = _claim(caller, key, _signature(request, raw))
+        admitted: Any = request.auth
+        remembered, is_first = _claim(admitted.caller, key, _signature(request, raw))
         if not is_first:
             return Response(remembered.answer, status=remembered.status)
         response = handler()

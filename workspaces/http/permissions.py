@@ -8,6 +8,7 @@ from rest_framework.request import Request
 
 from workspaces import documents
 from workspaces.errors import Forbidden, MethodNotAllowed, PermissionMissing, ScopeMissing
+from workspaces.http.admission import Admitted
 from workspaces.types import Caller
 
 
@@ -36,18 +37,18 @@ class NeedsMet(BasePermission):
         needs: Needs | None = view.needs.get("GET" if request.method == "HEAD" else request.method)
         if needs is None:
             raise MethodNotAllowed
-        if needs.feature:
-            documents.require_feature(needs.feature)
         require_needs(request.auth, needs)  # type: ignore[arg-type]
         return True
 
 
-def require_needs(caller: Caller, needs: Needs) -> None:
-    """Refuse a caller that lacks the scope (a key) or the permission (a token)."""
-    if caller.is_source:
-        _require_scope(caller, needs)
+def require_needs(admitted: Admitted, needs: Needs) -> None:
+    """Refuse where the feature is off, then a caller that lacks the scope (a key) or the permission (a token)."""
+    if needs.feature:
+        documents.require_feature(needs.feature, admitted.live)
+    if admitted.caller.is_source:
+        _require_scope(admitted.caller, needs)
     else:
-        _require_permission(caller, needs)
+        _require_permission(admitted.caller, needs)
 
 
 def _require_scope(caller: Caller, needs: Needs) -> None:

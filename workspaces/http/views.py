@@ -3,12 +3,14 @@
 from contextlib import ExitStack
 from typing import Any, ClassVar, TypeVar
 
+from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from workspaces import access
 from workspaces.http import limits, parsers
+from workspaces.http.admission import Admitted, limit_headers
 from workspaces.http.idempotency import answered_once
 from workspaces.http.permissions import Needs
 from workspaces.types import Caller
@@ -27,6 +29,7 @@ class ApiView(APIView):
     needs: ClassVar[dict[str, Needs]] = {}
     raw: bytes
     caller: Caller
+    admitted: Admitted | None = None
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         with ExitStack() as self._binding:
@@ -41,9 +44,21 @@ class ApiView(APIView):
 
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
-        if isinstance(request.auth, Caller):
-            self.caller = request._request.caller = request.auth  # type: ignore[attr-defined]
-            self._binding.enter_context(access.bound(self.caller.workspace.id))
+        if isinstance(request.auth, Admitted):
+            self.admit(request._request, request.auth)
+
+    def admit(self, request: HttpRequest, admitted: Admitted) -> None:
+        """Go on as the caller, bound to their workspace."""
+        self.admitted, self.caller = admitted, admitted.caller
+        request.caller, request.spent = admitted.caller, admitted.spent  # type: ignore[attr-defined]
+        self._binding.enter_context(access.bound(self.caller.workspace.id))
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if self.admitted is not None:
+            for name, value in limit_headers(self.admitted.spent).items():
+                response[name] = value
+        return response
 
     def body(self, request: Request, shape: type[Shape]) -> Shape:
         """Read the body as `shape`, or refuse it."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 
-ANYTHING_WITHIN_SECONDS = 60.0
 PAUSE_SECONDS = 1.0
 
 _until: ContextVar[float | None] = ContextVar("answer_until", default=None)
@@ -24,7 +23,6 @@ def within(seconds: float) -> Iterator[None]:
     After a time-out they fail at once for a second, so that a database that stands still does not hold every thread;
     then one of them tries again. Raises psycopg.OperationalError, as Django's wrapper of it does.
     """
-    _require_sound()
     token = _until.set(time.monotonic() + seconds)
     try:
         yield
@@ -36,8 +34,11 @@ class PatientConnection(psycopg.Connection[Any]):
     """A connection that is given up when it does not answer in time."""
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        """Wait for an answer until the time of `within` is over."""
-        until = _until.get() or time.monotonic() + ANYTHING_WITHIN_SECONDS
+        """Wait for an answer, where `within` says so only until its time is over."""
+        until = _until.get()
+        if until is None:
+            return super().wait(gen, interval)
+        _require_sound()
         try:
             return super().wait(gen, interval, max(until - time.monotonic(), 0.001))
         except psycopg.OperationalError:
@@ -52,6 +53,7 @@ def connect(parameters: dict[str, Any]) -> PatientConnection:
     until = _until.get()
     if until is None:
         return PatientConnection.connect(**parameters)
+    _require_sound()
     future = _connecting.submit(PatientConnection.connect, **parameters)
     return _in_time(future, until)
 

@@ -2,25 +2,30 @@
 
 import os
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from ipaddress import ip_network
 from uuid import UUID
 
 import msgspec
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
-from workspaces import access, audit
+from workspaces import access, audit, coherence
 from workspaces.errors import InvalidInput, NotFound
 from workspaces.models import ApiKey, Person, PersonalToken, Source
 from workspaces.models.credentials import Credential
+from workspaces.postgresql.patience import within
 from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text
 from workspaces.rules.rights import KEY_SCOPES
-from workspaces.selectors.credentials import secret_hash
+from workspaces.selectors.credentials import key_name, secret_hash
 from workspaces.selectors.people import permissions_of
 from workspaces.types import Actor, AuditObject, Caller, FieldProblem, WorkspaceRef
 
 MAX_AGENT_LENGTH = 256
 MAX_TOKEN_LIFE = timedelta(days=90)
+NOTED_WITHIN_SECONDS = 0.1
+
+_noted: dict[UUID, date] = {}
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -113,6 +118,7 @@ def rotate_api_key(
     )
     text = _fill_secret(key, SOURCE_KEY)
     key.save(force_insert=True)
+    coherence.changing(key_name(old.key_id))
     old.expires_at = min(old.expires_at or now + overlap, now + overlap)
     old.save(update_fields=["expires_at"])
     audit.record(
@@ -175,10 +181,19 @@ def revoke_token(*, token_id: UUID, person: Person, actor: Actor, now: datetime)
 
 
 def note_use(*, caller: Caller, now: datetime) -> None:
-    """Keep the day on which a credential was last used: at most one write a day."""
-    if caller.last_used_on != now.date():
+    """Keep the day on which a credential was last used: one try a day and process, which no request waits for."""
+    day = now.date()
+    if _noted.get(caller.credential_id) != day:
+        _noted[caller.credential_id] = day
         model = ApiKey if caller.is_source else PersonalToken
-        model.objects.filter(id=caller.credential_id).update(last_used_on=now.date())
+        with suppress(DatabaseError), within(NOTED_WITHIN_SECONDS):
+            rows = model.objects.filter(id=caller.credential_id)
+            rows.exclude(last_used_on=day).update(last_used_on=day)
+
+
+def forget_noted_uses() -> None:
+    """Forget which uses this process has noted, as a new one would."""
+    _noted.clear()
 
 
 def _fill_secret(credential: Credential, prefix: str) -> str:
@@ -188,6 +203,8 @@ def _fill_secret(credential: Credential, prefix: str) -> str:
 
 
 def _revoke(credential: Credential, kind: str, reason: str, actor: Actor, now: datetime) -> None:
+    if isinstance(credential, ApiKey):
+        coherence.changing(key_name(credential.key_id))
     credential.revoked_at = credential.revoked_at or now
     credential.save(update_fields=["revoked_at"])
     on = AuditObject(kind, str(credential.id))
