@@ -24,6 +24,10 @@ from workspaces.models import AuditEntry, AuditHead, DeploymentAuditEntry, Deplo
 from workspaces.types import AuditObject, WorkspaceRef
 
 
+pytestmark = pytest.mark.owner
+"""Nobody else can tamper with a chain."""
+
+
 def write(workspace: WorkspaceRef, number: int = 0, **members: Any) -> AuditEntry:
     on = AuditObject("thing", str(number))
     with access.bound(workspace.id), transaction.atomic():
