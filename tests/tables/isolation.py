@@ -9,7 +9,7 @@ WITHOUT_WORKSPACE: dict[str, str] = {
     "workspaces_person": "A person may belong to several workspaces; memberships and roles say to which.",
     "workspaces_person_groups": "It joins a person to the group of a role, which stands in workspaces_role.",
     "workspaces_person_user_permissions": "Django makes it; nobody holds a permission but by a role.",
-    "workspaces_deploymentkey": "Keys of the deployment, under the master key; a workspace's own stand in another table.",
+    "workspaces_deploymentkey": "The deployment's own keys; those of workspaces stand in another table.",
     "workspaces_deploymentauditentry": "Acts outside every workspace, such as a failed sign-in (PR-21).",
     "workspaces_deploymentaudithead": "The last entry of the deployment's own chain.",
     "auth_group": "One group for each role of each workspace; workspaces_role says whose it is.",

@@ -45,12 +45,17 @@ def ground(db: None, cast: Cast) -> Ground:
         return make_ground(cast)
 
 
+def _created(workspace: WorkspaceRef) -> list[AuditEntry]:
+    with access.bound(workspace.id):
+        return list(AuditEntry.objects.filter(act="workspace.create"))
+
+
 def entries_of(act: Act, ground: Ground) -> list[Any]:
     """List the entries of the chain on which an act belongs."""
     if act.outside:
         return list(DeploymentAuditEntry.objects.order_by("seq"))
     if act.name == "workspace.create":
-        return list(AuditEntry._base_manager.filter(act="workspace.create").order_by("at"))
+        return [entry for workspace in access.every_workspace() for entry in _created(workspace)]
     with access.bound(ground.cast.workspace.id):
         return list(AuditEntry.objects.order_by("seq"))
 

@@ -23,7 +23,6 @@ from workspaces.audit import ChainState
 from workspaces.models import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
 from workspaces.types import AuditObject, WorkspaceRef
 
-
 pytestmark = pytest.mark.owner
 """Nobody else can tamper with a chain."""
 

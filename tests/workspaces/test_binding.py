@@ -28,7 +28,9 @@ def pair(committed: None) -> Iterator[tuple[WorkspaceRef, WorkspaceRef]]:
 def told() -> str:
     """Give what the database holds now, asked past everything that would tell it something."""
     assert connection.connection is not None
-    return connection.connection.execute("SELECT current_setting('lastro.workspace', true)").fetchone()[0] or ""
+    return (
+        connection.connection.execute("SELECT current_setting('lastro.workspace', true)").fetchone()[0] or ""
+    )
 
 
 def seen() -> list[Any]:
@@ -103,9 +105,13 @@ def test_a_statement_that_fails_leaves_no_binding(pair: tuple[WorkspaceRef, Work
     with transaction.atomic():
         with access.bound(first.id):
             assert seen() == [first.id]
-        with pytest.raises(Exception, match="division by zero"), transaction.atomic(), access.bound(second.id):
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT 1 / 0")
+        with (
+            pytest.raises(Exception, match="division by zero"),
+            transaction.atomic(),
+            access.bound(second.id),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT 1 / 0")
         with access.bound(second.id):
             assert seen() == [second.id]
 

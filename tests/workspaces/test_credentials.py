@@ -411,7 +411,8 @@ def test_the_command_refuses_in_one_sentence(aurora: WorkspaceRef, arguments: tu
     """PL-3: what cannot be made is refused without a traceback, and nothing is made."""
     with pytest.raises(CommandError):
         created(*(argument.format(slug=aurora.slug) for argument in arguments))
-    assert not ApiKey._base_manager.filter(workspace_id=aurora.id).exists()
+    with access.bound(aurora.id):
+        assert not ApiKey.objects.exists()
 
 
 def test_the_expiry_is_in_utc(aurora: WorkspaceRef) -> None:

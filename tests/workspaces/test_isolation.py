@@ -19,7 +19,15 @@ from tests.tables.isolation import GUESSES, NAMES_NOTHING, Guess
 from tests.workspaces.cast import SCOPE_ID, Cast
 from workspaces import access
 from workspaces.errors import NotFound
-from workspaces.models import AuditEntry, Handle, Profile, RememberedAnswer, RetiredKey, WorkspaceNotBound, WorkspaceRow
+from workspaces.models import (
+    AuditEntry,
+    Handle,
+    Profile,
+    RememberedAnswer,
+    RetiredKey,
+    WorkspaceNotBound,
+    WorkspaceRow,
+)
 from workspaces.tasks import destroy_retired_keys, forget_answers
 from workspaces.types import WorkspaceRef
 

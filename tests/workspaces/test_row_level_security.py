@@ -118,7 +118,7 @@ AND pg_has_role(current_user, oid, 'MEMBER')
 
 @each_database
 def test_the_role_owns_nothing_and_is_above_nothing(db: None, alias: str) -> None:
-    """PL-1: the application's role is no superuser, passes by no row-level security, owns nothing and becomes nobody."""
+    """PL-1: the application's role is no superuser, passes by no policy, owns nothing and becomes nobody."""
     assert rows(alias, ROLE) == [(False,)]
     assert rows(alias, OWNED) == []
     assert rows(alias, MEMBER) == []
@@ -151,7 +151,10 @@ def test_the_role_only_adds_to_the_audit(db: None, table: str, statement: str) -
 def test_the_role_cannot_help_itself(db: None, alias: str, statement: str) -> None:
     """PL-1: it becomes no other role, makes no table that it would own, and lifts no policy."""
     table = {"default": "workspaces_profile", "keys": "workspaces_wrappedkey"}[alias]
-    with pytest.raises(DatabaseError, match="permission denied|must be owner"), transaction.atomic(using=alias):
+    with (
+        pytest.raises(DatabaseError, match=r"permission denied|must be owner"),
+        transaction.atomic(using=alias),
+    ):
         rows(alias, statement.format(table))
 
 
@@ -188,7 +191,9 @@ GIVES = {
 
 def test_what_looks_across_gives_no_more_than_its_answer(db: None) -> None:
     """PL-1: each function of the owner has its search path, is closed to PUBLIC, and gives one row, or ids alone."""
-    found = {name: (config, own, public, gives) for name, config, own, public, gives in rows("default", DEFINERS)}
+    found = {
+        name: (config, own, public, gives) for name, config, own, public, gives in rows("default", DEFINERS)
+    }
     assert {name: gives for name, (*_, gives) in found.items()} == GIVES
     assert {tuple(config) for config, *_ in found.values()} == {("search_path=public, pg_temp",)}
     assert not [name for name, (_, own, public, _) in found.items() if own or public]
