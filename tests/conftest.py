@@ -16,7 +16,6 @@ from workspaces import encryption
 from workspaces.postgresql.roles import owning
 from workspaces.types import WorkspaceRef
 
-
 _as_owner = pytest.StashKey[ExitStack]()
 
 

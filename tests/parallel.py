@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from django.db import connection
+from django.db import connections
 
 
 def at_once(count: int, deed: Callable[[int], Any]) -> list[Any]:
@@ -19,7 +19,7 @@ def at_once(count: int, deed: Callable[[int], Any]) -> list[Any]:
         except Exception as error:  # handed to the test, which says what it expected
             return error
         finally:
-            connection.close()
+            connections.close_all()
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(run, range(count)))

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
-from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -78,14 +78,12 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
         raise Tampered from error
 
 
-def make_workspace_keys(workspace_id: UUID, *, now: datetime) -> tuple[UUID, UUID]:
-    """Make the encryption key and the hash key of a new workspace; give their ids."""
-    ids = uuid4(), uuid4()
-    with bound(workspace_id):
-        for key_id, purpose in zip(ids, ("workspace", "hash"), strict=True):
-            wrapped = _wrapped_by_master(key_id, workspace_id, purpose)
+def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:
+    """Make the encryption key and the hash key of a new workspace, before its row is committed."""
+    with bound(workspace.id):
+        for key_id, purpose in ((workspace.key_id, "workspace"), (workspace.hash_key_id, "hash")):
+            wrapped = _wrapped_by_master(key_id, workspace.id, purpose)
             WrappedKey.objects.create(id=key_id, purpose=purpose, wrapped=wrapped, created_at=now)
-    return ids
 
 
 def workspace_key(workspace: WorkspaceRef) -> Key:

@@ -8,6 +8,7 @@ from agentstate.models import State
 from workspaces import access
 from workspaces.models import WrappedKey
 from workspaces.scopes import scope_of
+from workspaces.services.encryption import destroy_retired_keys
 from workspaces.types import WorkspaceRef
 
 
@@ -31,7 +32,12 @@ def stored_body(workspace: WorkspaceRef, scope: dict[str, str], agent: str = "or
     return body
 
 
-def wrapping_key(key_id: UUID | None) -> UUID | None:
-    """Give the id of the key that wraps a key; none when there is no such key any more."""
-    found = WrappedKey.objects.filter(id=key_id).first() if key_id else None
+def wrapping_key(workspace: WorkspaceRef, key_id: UUID | None) -> UUID | None:
+    """Give the id of the key that wraps a key; none when there is no such key any more.
+
+    In a test whose transaction never ends, keys go when the worker's task is asked for them, and not on commit.
+    """
+    with access.bound(workspace.id):
+        destroy_retired_keys(workspace=workspace)
+        found = WrappedKey.objects.filter(id=key_id).first() if key_id else None
     return found.wrapped_by if found else None

@@ -96,7 +96,7 @@ class TestState:
         tombstone = row_of(aurora, place)
         assert (tombstone.life, tombstone.version, tombstone.body) == (State.Life.EXPIRED, 3, None)
         assert (tombstone.held, tombstone.handle_id, tombstone.data_key_id) == ({}, None, None)
-        assert wrapping_key(key) is None
+        assert wrapping_key(aurora, key) is None
         assert clock.sweep() == Swept()
 
 

@@ -39,14 +39,14 @@ class TestSubject:
         place = scope()
         stored(agent.write(write({"step": "cart", "qty": 2}, scope=place)))
         before = row_of(aurora, place)
-        assert wrapping_key(before.data_key_id) == aurora.key_id
+        assert wrapping_key(aurora, before.data_key_id) == aurora.key_id
 
         stored(agent.write(write({"qty": 3}, scope=place, subject=ANA)))
 
         after = row_of(aurora, place)
         assert after.data_key_id != before.data_key_id
-        assert wrapping_key(before.data_key_id) is None
-        assert wrapping_key(after.data_key_id) == after.handle_id is not None
+        assert wrapping_key(aurora, before.data_key_id) is None
+        assert wrapping_key(aurora, after.data_key_id) == after.handle_id is not None
         assert bytes(after.body or b"") != bytes(before.body or b"")
         assert agent.read(place).body["body"] == {"step": "cart", "qty": 3}
         assert [item["version"] for item in states_of(admin, ANA)] == [2]
@@ -484,7 +484,7 @@ class TestDeletion:
             None,
             0,
         )
-        assert wrapping_key(key) is None
+        assert wrapping_key(aurora, key) is None
 
     def test_at_a_version(self, agent: InProcess) -> None:
         """WM-16b: another version is 412 and removes nothing; the right one removes."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connections
 
 from tests.parallel import at_once
 
@@ -22,4 +22,4 @@ def apart(job: Callable[[], Any]) -> Any:
     try:
         return job()
     finally:
-        connection.close()
+        connections.close_all()

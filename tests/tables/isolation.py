@@ -9,7 +9,7 @@ WITHOUT_WORKSPACE: dict[str, str] = {
     "workspaces_person": "A person may belong to several workspaces; memberships and roles say to which.",
     "workspaces_person_groups": "It joins a person to the group of a role, which stands in workspaces_role.",
     "workspaces_person_user_permissions": "Django makes it; nobody holds a permission but by a role.",
-    "workspaces_wrappedkey": "It names its workspace without a foreign key, so that it can move to another database.",
+    "workspaces_deploymentkey": "The deployment's own keys; those of workspaces stand in another table.",
     "workspaces_deploymentauditentry": "Acts outside every workspace, such as a failed sign-in (PR-21).",
     "workspaces_deploymentaudithead": "The last entry of the deployment's own chain.",
     "auth_group": "One group for each role of each workspace; workspaces_role says whose it is.",
@@ -18,7 +18,7 @@ WITHOUT_WORKSPACE: dict[str, str] = {
     "guardian_groupobjectpermission": "The rights of a role's group; its object is the workspace.",
     "guardian_userobjectpermission": "Guardian makes it; nobody holds a permission but by a role.",
     "django_content_type": "The names of the models.",
-    "django_migrations": "Which migrations have run.",
+    "django_migrations": "Which migrations have run, in each of the two databases.",
     "django_session": "A signed-in person's session, in whichever of their workspaces they are.",
 }
 

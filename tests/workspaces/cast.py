@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 from django.utils import timezone
@@ -12,7 +12,7 @@ from privacy.types import ChangeWish
 from tests import factories
 from tests.api import InProcess
 from workspaces import access, documents
-from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile
+from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile, RetiredKey
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import credentials, people
@@ -52,6 +52,7 @@ def make_cast() -> Cast:
     _write_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
+        RetiredKey.objects.create(key_id=uuid4())
         people.invite(
             workspace=workspace,
             email="invited@example.com",

@@ -23,6 +23,9 @@ from workspaces.audit import ChainState
 from workspaces.models import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
 from workspaces.types import AuditObject, WorkspaceRef
 
+pytestmark = pytest.mark.owner
+"""Nobody else can tamper with a chain."""
+
 
 def write(workspace: WorkspaceRef, number: int = 0, **members: Any) -> AuditEntry:
     on = AuditObject("thing", str(number))

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
@@ -103,7 +103,7 @@ def test_keys_are_stored_wrapped(aurora: WorkspaceRef) -> None:
     """PL-12: no key stands in the table in clear: data under handle or workspace keys, those under the master key."""
     with access.bound(aurora.id):
         kept = encryption.workspace_key(aurora)
-    rows = {row.id: row for row in WrappedKey.objects.filter(workspace_id=aurora.id)}
+        rows = {row.id: row for row in WrappedKey.objects.all()}
     row = rows[aurora.key_id]
     assert (row.wrapped_by, row.purpose) == (None, "workspace")
     assert len(row.wrapped) == encryption.NONCE_BYTES + 32 + 16
@@ -128,18 +128,21 @@ def test_another_master_key_opens_nothing(aurora: WorkspaceRef, settings: Settin
 
 def test_a_wrapped_key_is_bound_to_its_place(aurora: WorkspaceRef, boreal: WorkspaceRef) -> None:
     """PL-12: a wrapped key that is put under another id, purpose or workspace does not open."""
-    row = WrappedKey.objects.get(id=aurora.key_id)
-    changes: list[dict[str, Any]] = [{"purpose": "hash"}, {"workspace_id": boreal.id}, {"workspace_id": None}]
-    for change in changes:
-        WrappedKey.objects.filter(id=row.id).update(**change)
+    with access.bound(aurora.id):
+        row = WrappedKey.objects.get(id=aurora.key_id)
+        WrappedKey.objects.filter(id=row.id).update(purpose="hash")
         encryption.forget_unwrapped_keys()
         with pytest.raises(Tampered):
             encryption.workspace_key(aurora)
-        WrappedKey.objects.filter(id=row.id).update(purpose=row.purpose, workspace_id=aurora.id)
-    WrappedKey.objects.filter(id=aurora.hash_key_id).update(wrapped=bytes(row.wrapped))
+        WrappedKey.objects.filter(id=row.id).update(purpose=row.purpose)
+        WrappedKey.objects.filter(id=aurora.hash_key_id).update(wrapped=bytes(row.wrapped))
     with pytest.raises(Tampered):
         encryption.keyed_hash(aurora, "handle", "x")
+    with access.bound(boreal.id):
+        WrappedKey.objects.filter(id=boreal.key_id).update(wrapped=bytes(row.wrapped))
     encryption.forget_unwrapped_keys()
+    with pytest.raises(Tampered):
+        encryption.workspace_key(boreal)
     assert encryption.workspace_key(aurora).id == aurora.key_id
 
 
@@ -152,7 +155,7 @@ def test_a_workspace_key_is_unwrapped_once_a_minute(
     looks = []
     for seconds in (0.0, 59.9, 60.0, 119.9, 120.0):
         clock[0] = 1000.0 + seconds
-        with CaptureQueriesContext(connection) as queries:
+        with CaptureQueriesContext(connections["keys"]) as queries:
             encryption.workspace_key(aurora)
         looks.append(len(queries))
     assert looks == [1, 0, 1, 0, 1]
@@ -163,8 +166,8 @@ def test_data_and_handle_keys_live_for_one_request(aurora: WorkspaceRef) -> None
     api, scope = InProcess(factories.make_key(aurora)), factories.scope()
     api.write(factories.write(scope=scope, subject={"type": "email", "value": "ana@example.com"}))
     api.read(scope)
-    rows = WrappedKey.objects.filter(workspace_id=aurora.id, purpose__in=["data", "handle"])
-    assert rows.count() == 2
+    with access.bound(aurora.id):
+        assert WrappedKey.objects.filter(purpose__in=["data", "handle"]).count() == 2
     assert encryption._unwrapped.keys() <= {aurora.key_id, aurora.hash_key_id, encryption.DEPLOYMENT_HASH_KEY}
 
 
@@ -273,7 +276,7 @@ def test_a_body_of_another_workspace_does_not_open(sealed: Sealed, boreal: Works
 
 def test_no_body_stands_in_the_table(sealed: Sealed) -> None:
     """PL-12: bodies are ciphertext, each under a data key of its own, with a new nonce at each write."""
-    with connection.cursor() as cursor:
+    with access.bound(sealed.workspace.id), connection.cursor() as cursor:
         cursor.execute("SELECT t::text FROM agentstate_state t")
         text = "".join(row[0] for row in cursor.fetchall())
     assert "order" in text

@@ -230,7 +230,7 @@ def test_nothing_of_a_request_is_remembered_but_hashes(
     scope = factories.scope(CANARY)
     agent.post("/v1/agent-state/delete", {"scope": scope, "agent": "order-taker"}, **{KEY: f"{CANARY}-2"})
     security.post("/v1/config/diffs", change(), **{KEY: f"{CANARY}-3"})
-    with connection.cursor() as cursor:
+    with access.bound(aurora.id), connection.cursor() as cursor:
         cursor.execute("SELECT t::text FROM workspaces_rememberedanswer t")
         text = "".join(row[0] for row in cursor.fetchall())
     assert "diff_id" in text

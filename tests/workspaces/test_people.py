@@ -87,7 +87,7 @@ def test_an_unknown_link_is_refused_like_an_old_one(aurora: WorkspaceRef, token:
 def test_the_token_of_an_invitation_is_stored_hashed(aurora: WorkspaceRef) -> None:
     """PL-4: nobody who reads the table can join by it."""
     token = invite(aurora)
-    with connection.cursor() as cursor:
+    with access.bound(aurora.id), connection.cursor() as cursor:
         cursor.execute(
             "SELECT t::text FROM workspaces_invitation t WHERE workspace_id = %s", [str(aurora.id)]
         )

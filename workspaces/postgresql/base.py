@@ -59,7 +59,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connect(conn_params)
 
     def _run_bound(
-        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]  # noqa: FBT001
+        self,
+        execute: Callable[..., Any],
+        sql: Any,
+        params: Any,
+        many: bool,
+        context: dict[str, Any],
     ) -> Any:
         """Run a statement under the workspace that is bound now."""
         wanted = bound_text()
@@ -96,7 +101,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _telling(workspace: str) -> str:
-    return f"SELECT set_config('lastro.workspace', '{workspace}', true)"  # noqa: S608  (an id of ours)
+    return f"SELECT set_config('lastro.workspace', '{workspace}', true)"
 
 
 def _is_composed_here(cursor: Any, sql: Any) -> bool:

@@ -42,7 +42,7 @@ def owning(connection: Any) -> Iterator[str | None]:
 
 
 def let_in(connection: Any, role: str) -> None:
-    """Let the application's role work on what the owner has made and will make, and only append to the audit (PR-22)."""
+    """Let the application's role work on what the owner makes, now and later, and only append to the audit (PR-22)."""
     name = sql.Identifier(role)
     with connection.cursor() as cursor:
         cursor.execute(_SHUT)

@@ -25,18 +25,15 @@ def create_workspace(*, slug: str, name: str, actor: Actor, now: datetime) -> Wo
     """
     if name.splitlines() != [name]:
         raise ValidationError({"name": "A name is one line."})
-    workspace_id = uuid4()
-    key_id, hash_key_id = encryption.make_workspace_keys(workspace_id, now=now)
-    workspace = Workspace(
-        id=workspace_id, slug=slug, name=name, key_id=key_id, hash_key_id=hash_key_id, created_at=now
-    )
+    workspace = Workspace(slug=slug, name=name, key_id=uuid4(), hash_key_id=uuid4(), created_at=now)
     workspace.full_clean()
+    encryption.make_workspace_keys(workspace.ref, now=now)
     workspace.save(force_insert=True)
-    with access.bound(workspace_id):
+    with access.bound(workspace.id):
         AuditHead.objects.create()
         _publish_defaults(now)
         sync_role_rights(workspace)
-        audit.record("workspace.create", actor=actor, now=now, on=AuditObject("workspace", str(workspace_id)))
+        audit.record("workspace.create", actor=actor, now=now, on=AuditObject("workspace", str(workspace.id)))
     return workspace.ref
 
 
