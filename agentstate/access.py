@@ -1,5 +1,6 @@
 """The door to the rows of working memory."""
 
+import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -43,7 +44,12 @@ class Place(msgspec.Struct, frozen=True):
 
 def place_of(workspace: WorkspaceRef, scope: Scope, agent: str) -> Place:
     """Give the place of a state, written or not."""
-    return Place(workspace, scope, agent, name_of("s", workspace.id.bytes, scope.hash, agent.encode()))
+    return Place(workspace, scope, agent, hot_name(workspace, scope.hash, agent))
+
+
+def hot_name(workspace: WorkspaceRef, scope_hash: bytes, agent: str) -> Name:
+    """Name a state in the hot store."""
+    return name_of("s", hashlib.sha256(workspace.id.bytes + scope_hash + agent.encode()).digest()[:18])
 
 
 def read_row(place: Place, *, patience: str = _READER_WAITS) -> StateRow | None:
@@ -95,7 +101,12 @@ def _row(values: tuple[Any, ...]) -> StateRow:
 def _values(
     place: Place, row: StateRow, over: int, decided_by: Live, commit_until: datetime
 ) -> Iterable[Any]:
-    yield from (place.workspace.id, documents.hold_number(), _ids(decided_by), coherence.lock_number(place.name))
+    yield from (
+        place.workspace.id,
+        documents.hold_number(),
+        _ids(decided_by),
+        coherence.lock_number(place.name),
+    )
     yield from (commit_until, over, row.id, row.scope_kind, place.scope.hash, row.hash_key_id, place.agent)
     yield from (row.version, row.epoch, row.body, row.data_key_id, row.body_bytes)
     yield from (msgspec.json.encode(row.held).decode(), row.type, row.type_version, row.types_document)

@@ -44,9 +44,7 @@ def policy_of(workspace: WorkspaceRef, declared: Declared) -> MaskingPolicy:
 
 
 @lru_cache(maxsize=4096)
-def _declared(
-    agent: str, types: LiveDocument, masking: LiveDocument, retention: LiveDocument
-) -> Declared:
+def _declared(agent: str, types: LiveDocument, masking: LiveDocument, retention: LiveDocument) -> Declared:
     return Declared(
         type=object_types.declared_type(types_of(types), agent),
         document=types.version,

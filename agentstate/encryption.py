@@ -9,26 +9,20 @@ import msgspec
 from agentstate.models import State
 from agentstate.types import StateRow
 from workspaces import encryption
-from workspaces.types import Key, WorkspaceRef, Wrapped
-
+from workspaces.types import Key, WorkspaceRef
 
 Sealed = State | StateRow
 
 
-def open_plain(workspace: WorkspaceRef, row: Sealed, wrapped: Wrapped | None = None) -> tuple[bytes, Key]:
-    """Decrypt what a live row holds, as compact JSON; give the data key too, which may be known in its wrapped form.
-
-    Raises KeyDestroyed when its keys are gone.
-    """
-    key = encryption.open_key(workspace, row.handle_id, row.data_key_id, known=wrapped)
+def open_plain(workspace: WorkspaceRef, row: Sealed) -> tuple[bytes, Key]:
+    """Decrypt what a live row holds, as compact JSON; give the data key too. Raises KeyDestroyed without its keys."""
+    key = encryption.open_key(workspace, row.handle_id, row.data_key_id)
     return encryption.unseal(key, bytes(row.body or b""), context=_context(workspace, row)), key
 
 
-def open_body(
-    workspace: WorkspaceRef, row: Sealed, wrapped: Wrapped | None = None
-) -> tuple[dict[str, Any], Key]:
+def open_body(workspace: WorkspaceRef, row: Sealed) -> tuple[dict[str, Any], Key]:
     """Decrypt what a live row holds, as a value. Raises KeyDestroyed when its keys are gone."""
-    plain, key = open_plain(workspace, row, wrapped)
+    plain, key = open_plain(workspace, row)
     return msgspec.json.decode(plain), key
 
 
@@ -38,10 +32,10 @@ def seal_body(workspace: WorkspaceRef, row: Sealed, plain: bytes, key: Key) -> N
     row.body = encryption.seal(key, plain, context=_context(workspace, row))
 
 
-def make_data_key(workspace: WorkspaceRef, handle_id: UUID | None, *, now: datetime) -> tuple[Key, Wrapped]:
+def make_data_key(workspace: WorkspaceRef, handle_id: UUID | None, *, now: datetime) -> Key:
     """Make the data key of a state's life, wrapped by the key of the handle it names, else by the workspace's."""
     under = encryption.open_key(workspace, handle_id)
-    return encryption.make_wrapped_key(workspace, key_id=uuid4(), purpose="data", under=under, now=now)
+    return encryption.make_key(workspace, key_id=uuid4(), purpose="data", under=under, now=now)
 
 
 def body_mac(key: Key, body: bytes) -> bytes:

@@ -9,40 +9,20 @@ from django.utils import timezone
 
 from agentstate import access
 from agentstate.access import Place
-from agentstate.types import HotState, StateRow
-from workspaces import coherence, encryption, hotstore
-from workspaces.errors import KeyDestroyed, OutcomeUnknown, Problem
+from agentstate.types import StateRow
+from workspaces import coherence, hotstore
+from workspaces.errors import OutcomeUnknown, Problem
 from workspaces.hotstore import HotStoreDown, Mark, Seen
 
 _encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
-_decoder = msgspec.msgpack.Decoder(HotState)
+_decoder = msgspec.msgpack.Decoder(StateRow | None)
 
 
-def current(place: Place, seen: Seen | None = None) -> HotState:
-    """Give a state as it is: from the hot store, else from the database, which no writer blocks (WM-19)."""
+def current(place: Place, seen: Seen | None = None) -> StateRow | None:
+    """Give the row of a state: from the hot store, else from the database, which no writer blocks (WM-19)."""
     seen = seen if seen is not None else coherence.look(place.name)
-    return _decoder.decode(coherence.served(place.name, seen, lambda: _read(place)))
-
-
-def stored(place: Place) -> HotState:
-    """Give a state as the database has it."""
-    return with_key(place, access.read_row(place))
-
-
-def with_key(place: Place, row: StateRow | None) -> HotState:
-    """Add its data key to a row. Without that key nothing can be read any more: then there is no state.
-
-    A write may give the state another key between the row and its key: then it is read again (WM-18).
-    """
-    while row is not None and row.data_key_id is not None:
-        try:
-            return HotState(row, encryption.find_wrapped(place.workspace, row.data_key_id))
-        except KeyDestroyed:
-            again = access.read_row(place)
-            if again is not None and again.data_key_id == row.data_key_id:
-                return HotState(again)
-            row = again
-    return HotState(row)
+    payload = coherence.served(place.name, seen, lambda: _entry(access.read_row(place)))
+    return _decoder.decode(payload)
 
 
 class Turn:
@@ -53,8 +33,8 @@ class Turn:
         # After this moment the write must not commit, since its marker may be lifted (WM-20).
         self.commit_until = timezone.now() + timedelta(seconds=hotstore.COMMIT_WITHIN_SECONDS)
         self._marked = marked
-        self._now_stored: HotState | None = None
-        self._is_gone = False
+        self._is_known = self._is_gone = False
+        self._row: StateRow | None = None
         self.has_changed = False
 
     @property
@@ -62,14 +42,14 @@ class Turn:
         """Tell whether no other writer of the state is at work."""
         return self._marked is not None and self._marked.others == 0
 
-    def known(self) -> HotState | None:
-        """Give the state as the hot store held it when the marker was put."""
+    def current(self) -> StateRow | None:
+        """Give the row as the hot store held it when the marker was put, else from the database."""
         entry = self._marked.entry if self._marked is not None else None
-        return _decoder.decode(entry) if entry is not None else None
+        return _decoder.decode(entry) if entry is not None else access.read_row(self.place)
 
-    def leaves(self, state: HotState, *, changed: bool) -> None:
+    def leaves(self, row: StateRow | None, *, changed: bool) -> None:
         """Note what the database holds at the end of the turn, and whether the turn changed it."""
-        self._now_stored, self.has_changed = state, changed
+        self._is_known, self._row, self.has_changed = True, row, changed
 
     def removes(self) -> None:
         """Note that nothing of the state may be served any more."""
@@ -88,10 +68,10 @@ class Turn:
             return
         if self._is_gone:
             hotstore.drop(self._marked)
-        elif self._now_stored is None:
+        elif not self._is_known:
             hotstore.lift(self._marked)
         else:
-            change, payload = _entry(self._now_stored)
+            change, payload = _entry(self._row)
             hotstore.publish(self._marked, change=change, payload=payload)
 
 
@@ -114,9 +94,5 @@ def turn(place: Place) -> Iterator[Turn]:
     mine.finish()
 
 
-def _read(place: Place) -> tuple[int, bytes]:
-    return _entry(stored(place))
-
-
-def _entry(state: HotState) -> tuple[int, bytes]:
-    return state.row.change if state.row is not None else 0, _encoder.encode(state)
+def _entry(row: StateRow | None) -> tuple[int, bytes]:
+    return row.change if row is not None else 0, _encoder.encode(row)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from workspaces.rules.handles import Handle
-from workspaces.types import Key, Moment, Wrapped
+from workspaces.types import Key, Moment
 
 SCOPE_KINDS = ("conversation", "task", "object", "subject")
 
@@ -196,13 +196,6 @@ class StateRow(msgspec.Struct, array_like=True, kw_only=True):
     due_at: datetime
     change: int = 0
     handle_hash: bytes | None = None
-
-
-class HotState(msgspec.Struct, frozen=True, array_like=True):
-    """What the hot store keeps of a state: its row, or that there is none, and its data key, wrapped."""
-
-    row: StateRow | None
-    wrapped: Wrapped | None = None
 
 
 class Draft(msgspec.Struct, frozen=True):

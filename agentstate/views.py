@@ -15,12 +15,12 @@ from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteS
 from agentstate.services import profiles, states
 from agentstate.types import StateDeletion, StateRead, StoredState
 from workspaces import errors
+from workspaces.hotstore import Name
 from workspaces.http.hot import HotView
 from workspaces.http.idempotency import key_of
 from workspaces.http.openapi import EXAMPLE_ID, cursor, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
-from workspaces.hotstore import Name
 from workspaces.scopes import scope_of
 from workspaces.types import WorkspaceRef
 
@@ -210,7 +210,6 @@ class ProfileStatesView(ApiView):
     def get(self, request: Request, profile_id: UUID) -> Response:
         """List size, version and dates, never content; the view is audited (WM-23)."""
         page = profiles.show_states(
-            workspace=self.caller.workspace,
             profile_id=profile_id,
             older=request.query_params.get("cursor"),
             actor=self.caller.actor,

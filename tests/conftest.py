@@ -1,10 +1,12 @@
 """What every test may ask for. Things are made by tests/factories.py; the cast is small and named."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
@@ -12,8 +14,9 @@ from django.test.utils import setup_databases, teardown_databases
 from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.server import Server
-from workspaces import encryption
+from workspaces import encryption, grants
 from workspaces.postgresql.roles import owning
+from workspaces.services.credentials import forget_noted_uses
 from workspaces.types import WorkspaceRef
 
 _as_owner = pytest.StashKey[ExitStack]()
@@ -80,10 +83,19 @@ def _quick_passwords() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_names_in_the_hot_store() -> None:
+    """Keep the workers of a parallel run apart in the hot store, as their databases are."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    settings.HOT_STORE_GENERATION = int(worker) + 2
+
+
 @pytest.fixture(autouse=True)
-def _fresh_keys() -> None:
-    """Forget keys between tests, as a new process would."""
+def _fresh_process() -> None:
+    """Forget what a process keeps, as a new one would."""
     encryption.forget_unwrapped_keys()
+    grants.forget()
+    forget_noted_uses()
 
 
 @pytest.fixture

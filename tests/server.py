@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+from django.conf import settings
 from django.db import connections
 
 
@@ -43,7 +44,7 @@ class Server:
         command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"]
         command += ["--port", str(self.port), "--workers", "2", "--blocking-threads", "4"]
         command += ["--no-access-log", "console.wsgi:application"]
-        environment = {**os.environ, **database_urls_of_tests(), "LASTRO_BASE_URL": self.url}
+        environment = {**os.environ, **database_urls_of_tests(), **_own(), "LASTRO_BASE_URL": self.url}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, env=environment | self._environment, stdout=log, stderr=log, start_new_session=True
@@ -75,3 +76,8 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _own() -> dict[str, str]:
+    """Give what keeps the servers of parallel workers apart."""
+    return {"HOT_STORE_GENERATION": str(settings.HOT_STORE_GENERATION)}

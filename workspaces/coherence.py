@@ -1,6 +1,6 @@
 """Reading and changing what both stores hold, so that no reader is served what a writer has replaced (WM-18, WM-20)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from django.conf import settings
@@ -16,10 +16,15 @@ Read = Callable[[], tuple[int, bytes]]
 
 def look(name: Name) -> Seen:
     """Look at one thing; a hot store that does not answer holds nothing."""
-    try:
-        return hotstore.look([name])[1][0]
-    except HotStoreDown:
-        return Seen()
+    return look_at([name])[0]
+
+
+def look_at(names: Sequence[Name]) -> list[Seen]:
+    """Look at some things in one call."""
+    if names:
+        with suppress(HotStoreDown):
+            return hotstore.look(names)[1]
+    return [Seen()] * len(names)
 
 
 def served(name: Name, seen: Seen, read: Read) -> bytes:
@@ -56,10 +61,20 @@ def changing(name: Name) -> None:
 
     Who repairs after a crash waits for the same lock.
     """
-    marked = begin(name)
     lock(name)
+    changing_locked(name)
+
+
+def changing_locked(name: Name) -> None:
+    """Do the same where the lock is held already."""
+    marked = begin(name)
     if marked is not None:
         transaction.on_commit(lambda: end(marked))
+
+
+def try_lock(name: Name) -> bool:
+    """Take the lock under which a thing is changed if nobody has it; tell whether it was taken."""
+    return locks.try_lock(lock_number(name))
 
 
 def lock_number(name: Name) -> int:
@@ -84,7 +99,7 @@ def lock(name: Name) -> None:
 def _repaired(name: Name, expired: list[str], read: Read) -> bytes:
     """Read under the lock, taken without waiting, and lift the markers of writers that never came back."""
     with transaction.atomic():
-        is_alone = locks.try_lock(lock_number(name))
+        is_alone = try_lock(name)
         change, payload = read()
         if is_alone:
             with suppress(HotStoreDown):

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -26,7 +27,7 @@ from django.db import transaction
 from workspaces import coherence
 from workspaces.binding import bound
 from workspaces.errors import KeyDestroyed, Tampered
-from workspaces.hotstore import Name, name_of
+from workspaces.hotstore import Name, Seen, name_of
 from workspaces.models import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
 
@@ -93,36 +94,29 @@ def workspace_key(workspace: WorkspaceRef) -> Key:
 
 def make_key(workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key, now: datetime) -> Key:
     """Make a key of the workspace, wrapped by another one."""
-    return make_wrapped_key(workspace, key_id=key_id, purpose=purpose, under=under, now=now)[0]
-
-
-def make_wrapped_key(
-    workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key, now: datetime
-) -> tuple[Key, Wrapped]:
-    """Make a key of the workspace, wrapped by another one; give it in both forms."""
     key = Key(id=key_id, secret=os.urandom(32))
     wrapped = seal(under, key.secret, context=_wrap_context(key_id, workspace.id, purpose))
     with bound(workspace.id):
         WrappedKey.objects.create(
             id=key_id, purpose=purpose, wrapped_by=under.id, wrapped=wrapped, created_at=now
         )
-    return key, Wrapped(key_id, purpose, under.id, wrapped)
+    return key
 
 
-def open_key(workspace: WorkspaceRef, *chain: UUID | None, known: Wrapped | None = None) -> Key:
+def open_key(workspace: WorkspaceRef, *chain: UUID | None) -> Key:
     """Unwrap the last key of a chain below the workspace's own, outermost first; None is no link.
 
-    A link that is known in its wrapped form is not looked for. Raises KeyDestroyed when a link is gone.
+    The hot store is asked once for all links, and the database of the keys for what it does not have (WM-19).
+    Raises KeyDestroyed when a link is gone.
     """
-    key = workspace_key(workspace)
-    for key_id in chain:
-        if key_id is not None:
-            is_known = known is not None and known.id == key_id
-            link = known if is_known and known is not None else _served(workspace, key_id)
-            if link.wrapped_by != key.id:
-                raise KeyDestroyed
-            context = _wrap_context(key_id, workspace.id, link.purpose)
-            key = Key(id=key_id, secret=unseal(key, link.wrapped, context=context))
+    key, links = workspace_key(workspace), [key_id for key_id in chain if key_id is not None]
+    names = [_hot_name(key_id) for key_id in links]
+    for key_id, name, seen in zip(links, names, coherence.look_at(names), strict=True):
+        link = _wrapped(name, seen, partial(find_wrapped, workspace, key_id))
+        if link.wrapped_by != key.id:
+            raise KeyDestroyed
+        context = _wrap_context(key_id, workspace.id, link.purpose)
+        key = Key(id=key_id, secret=unseal(key, link.wrapped, context=context))
     return key
 
 
@@ -215,17 +209,12 @@ def _wrapped_by_master(key_id: UUID, workspace_id: UUID | None, purpose: str) ->
 
 
 def _of_workspace(workspace: WorkspaceRef, key_id: UUID) -> Key:
-    return _kept(key_id, workspace.id, lambda: _served(workspace, key_id))
+    return _kept(key_id, workspace.id, lambda: find_wrapped(workspace, key_id))
 
 
-def _served(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
-    """Give a wrapped key from the hot store, else from the database of the keys (WM-19)."""
-    return _hot(key_id, lambda: find_wrapped(workspace, key_id))
-
-
-def _hot(key_id: UUID, find: Callable[[], Wrapped]) -> Wrapped:
-    name = _hot_name(key_id)
-    payload = coherence.served(name, coherence.look(name), lambda: (0, _encoder.encode(find())))
+def _wrapped(name: Name, seen: Seen, find: Callable[[], Wrapped]) -> Wrapped:
+    """Give a wrapped key as it was seen in the hot store, else as the database of the keys has it."""
+    payload = coherence.served(name, seen, lambda: (0, _encoder.encode(find())))
     return msgspec.msgpack.decode(payload, type=Wrapped)
 
 
@@ -235,10 +224,10 @@ def _hot_name(key_id: UUID) -> Name:
 
 def _deployment_key() -> Key:
     try:
-        return _kept(DEPLOYMENT_HASH_KEY, None, _served_deployment_key)
+        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)
     except KeyDestroyed:
         _make_deployment_key()
-        return _kept(DEPLOYMENT_HASH_KEY, None, _served_deployment_key)
+        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)
 
 
 def _make_deployment_key() -> None:
@@ -248,10 +237,6 @@ def _make_deployment_key() -> None:
     row = DeploymentKey(id=DEPLOYMENT_HASH_KEY, purpose="hash", wrapped=wrapped, created_at=timezone.now())
     # Two processes may make the deployment's key at once: the first one stays.
     DeploymentKey.objects.bulk_create([row], ignore_conflicts=True)
-
-
-def _served_deployment_key() -> Wrapped:
-    return _hot(DEPLOYMENT_HASH_KEY, _stored_deployment_key)
 
 
 def _stored_deployment_key() -> Wrapped:
@@ -266,7 +251,8 @@ def _kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) 
     found = _unwrapped.get(key_id)
     if found is not None and time.monotonic() < found[1]:
         return found[0]
-    stored = find()
+    name = _hot_name(key_id)
+    stored = _wrapped(name, coherence.look(name), find)
     context = _wrap_context(key_id, workspace_id, stored.purpose)
     key = Key(id=key_id, secret=_master().unwrap(stored.wrapped, context=context))
     _unwrapped[key_id] = key, time.monotonic() + KEPT_UNWRAPPED_SECONDS

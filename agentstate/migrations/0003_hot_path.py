@@ -118,7 +118,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             "state",
             models.Index(
-                condition=models.Q(("life", "live")), fields=["workspace", "handle"], name="states_of_a_handle"
+                condition=models.Q(("life", "live")),
+                fields=["workspace", "handle"],
+                name="states_of_a_handle",
             ),
         ),
         # Ciphertext does not get smaller: nobody need try.

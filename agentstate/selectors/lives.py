@@ -9,25 +9,17 @@ from agentstate.models import State
 from agentstate.rules import bodies, resends
 from agentstate.types import HeldField, Life, StateRow
 from workspaces.errors import KeyDestroyed
-from workspaces.types import WorkspaceRef, Wrapped
-
+from workspaces.types import WorkspaceRef
 
 AnyRow = State | StateRow
 
 
-def life_of(
-    workspace: WorkspaceRef,
-    row: AnyRow | None,
-    declared: Declared,
-    *,
-    now: datetime,
-    wrapped: Wrapped | None = None,
-) -> Life:
+def life_of(workspace: WorkspaceRef, row: AnyRow | None, declared: Declared, *, now: datetime) -> Life:
     """Open a row; whatever is not live, or has lost its keys, reads as version 0 (WM-9, WM-17)."""
     if row is None or not is_live(row, declared, now=now):
         return _ended(row)
     try:
-        body, key = encryption.open_body(workspace, row, wrapped)
+        body, key = encryption.open_body(workspace, row)
     except KeyDestroyed:
         return _ended(row)
     held = kept_fields(row, declared, now=now)

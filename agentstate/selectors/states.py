@@ -9,16 +9,16 @@ from uuid import UUID
 import msgspec
 from django.db.models import Count, Max, QuerySet, Sum
 
-from agentstate import documents, encryption, hotstates
+from agentstate import access, documents, encryption, hotstates
 from agentstate.access import Place
+from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.rules import bodies
 from agentstate.selectors.lives import is_live, served_fields, valid_until
-from agentstate.types import Holding, HotState, StateMetadata, StateRead
+from agentstate.types import Holding, StateMetadata, StateRead, StateRow
 from workspaces.documents import Live
 from workspaces.errors import KeyDestroyed
 from workspaces.hotstore import Seen
-from workspaces.types import WorkspaceRef
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -44,17 +44,24 @@ def read_state(place: Place, live: Live, *, now: datetime, seen: Seen | None = N
 
     `live` are the documents as the request saw them, `seen` what it saw of the state.
     """
-    return _answer(place, hotstates.current(place, seen), live, now=now)
-
-
-def _answer(place: Place, held: HotState, live: Live, *, now: datetime) -> StateRead:
-    row, declared = held.row, documents.declared_for(place.agent, live)
+    row, declared = hotstates.current(place, seen), documents.declared_for(place.agent, live)
     if row is None or not is_live(row, declared, now=now):
         return StateRead()
     try:
-        plain, _ = encryption.open_plain(place.workspace, row, held.wrapped)
+        plain, _ = encryption.open_plain(place.workspace, row)
     except KeyDestroyed:
-        return StateRead()
+        return _read_again(place, row, live, now=now)
+    return _answer(row, plain, declared, now=now)
+
+
+def _read_again(place: Place, row: StateRow, live: Live, *, now: datetime) -> StateRead:
+    """Read again where a write gave the state another key between the row and its key (WM-18), else nothing."""
+    newer = access.read_row(place)
+    is_written_since = newer is not None and newer.data_key_id not in (row.data_key_id, None)
+    return read_state(place, live, now=now) if is_written_since else StateRead()
+
+
+def _answer(row: StateRow, plain: bytes, declared: Declared, *, now: datetime) -> StateRead:
     served = served_fields(row, declared, now=now)
     until = valid_until(row, declared)
     return StateRead(
@@ -106,7 +113,7 @@ def memory_of(profile_id: UUID) -> MemoryTotals:
     return MemoryTotals(**counts)
 
 
-def metadata_of(workspace: WorkspaceRef, rows: list[State], *, now: datetime) -> list[StateMetadata]:
+def metadata_of(rows: list[State], *, now: datetime) -> list[StateMetadata]:
     """Describe states without content and without scope ids; leave out what has expired (WM-23)."""
     declared = documents.declared_by_agent({row.agent for row in rows})
     described = ((row, valid_until(row, declared[row.agent])) for row in rows)

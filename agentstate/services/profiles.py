@@ -13,13 +13,12 @@ from workspaces import access
 from workspaces.models import Profile
 from workspaces.paging import Page, page
 from workspaces.services.profiles import note_view
-from workspaces.types import Actor, WorkspaceRef
+from workspaces.types import Actor
 
 
 @transaction.atomic
 def show_states(
     *,
-    workspace: WorkspaceRef,
     profile_id: UUID,
     chosen: Mapping[str, str] = MappingProxyType({}),
     older: str | None = None,
@@ -33,4 +32,4 @@ def show_states(
         chosen_states(states_of_profile(profile.id), chosen), by="updated_at", older=older, newer=newer
     )
     note_view(profile=profile, what="agent_state", actor=actor, now=now)
-    return msgspec.structs.replace(found, rows=metadata_of(workspace, found.rows, now=now))
+    return msgspec.structs.replace(found, rows=metadata_of(found.rows, now=now))

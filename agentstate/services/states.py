@@ -17,7 +17,6 @@ from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
 from agentstate.types import (
     Draft,
-    HotState,
     Life,
     RememberedWrite,
     StateDeletion,
@@ -35,7 +34,7 @@ from workspaces.rules.handles import Handle as HandleValue
 from workspaces.scopes import Scope, scope_of
 from workspaces.selectors.profiles import handle_hash, known_handle
 from workspaces.services.profiles import handle_of
-from workspaces.types import Caller, Key, WorkspaceRef, Wrapped
+from workspaces.types import Caller, Key, WorkspaceRef
 
 EPOCH_BYTES = 9
 # Classes of SQLSTATE by which the server says that a statement failed, so that nothing of it was stored.
@@ -49,7 +48,7 @@ class _Attempt(msgspec.Struct, frozen=True):
     write: StateWrite
     place: Place
     declared: Declared
-    held: HotState
+    row: StateRow | None
     life: Life
     now: datetime
 
@@ -60,10 +59,6 @@ class _Attempt(msgspec.Struct, frozen=True):
     @property
     def scope(self) -> Scope:
         return self.place.scope
-
-    @property
-    def row(self) -> StateRow | None:
-        return self.held.row
 
 
 def store_state(
@@ -130,11 +125,11 @@ def _store_at_once(
 
     What is known may be out of date, so only a write that is stored, and thereby proves it, is answered from here.
     """
-    held = turn.known() or hotstates.stored(turn.place)
-    if not _is_simple(turn.place, write, held.row):
+    row = turn.current()
+    if not _is_simple(turn.place, write, row):
         return None
     try:
-        attempt = _attempt(caller, write, turn.place, seen, held, now=now)
+        attempt = _attempt(caller, write, turn.place, seen, row, now=now)
         draft = _decide(attempt)
     except Problem:
         return None
@@ -163,9 +158,9 @@ def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetim
     hold()
     documents_now = live()
     require_feature(documents.FEATURE, documents_now)
-    held = hotstates.with_key(turn.place, access.lock_row(turn.place))
-    turn.leaves(held, changed=False)
-    attempt = _attempt(caller, write, turn.place, documents_now, held, now=now)
+    row = access.lock_row(turn.place)
+    turn.leaves(row, changed=False)
+    attempt = _attempt(caller, write, turn.place, documents_now, row, now=now)
     draft = _decide(attempt)
     if not isinstance(draft, Draft):
         return draft
@@ -181,16 +176,16 @@ def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetim
 
 def _store(turn: Turn, attempt: _Attempt, draft: Draft, decided_by: Live) -> StoredState | None:
     """Store the next version over the one that the attempt was made from; none where that is another by now."""
-    row, wrapped = _next_row(attempt, draft)
+    row = _next_row(attempt, draft)
     over = attempt.row.change if attempt.row is not None else 0
     outcome, row.change = access.store_row(
         turn.place, row, over=over, decided_by=decided_by, commit_until=turn.commit_until
     )
     if outcome != "stored":
-        if wrapped is not attempt.held.wrapped:
-            destroy_keys(attempt.workspace, wrapped.id)
+        if attempt.row is None or row.data_key_id != attempt.row.data_key_id:
+            destroy_keys(attempt.workspace, row.data_key_id)
         return None
-    turn.leaves(HotState(row, wrapped), changed=True)
+    turn.leaves(row, changed=True)
     return StoredState(stored=True, version=row.version, masked=draft.masked, epoch=row.epoch)
 
 
@@ -200,13 +195,14 @@ def _is_simple(place: Place, write: StateWrite, row: StateRow | None) -> bool:
         row.life == State.Life.LIVE and _names_the_same(place.workspace, _people_named(write, place), row)
     )
 
+
 def _attempt(
-    caller: Caller, write: StateWrite, place: Place, live: Live, held: HotState, *, now: datetime
+    caller: Caller, write: StateWrite, place: Place, live: Live, row: StateRow | None, *, now: datetime
 ) -> _Attempt:
     declared = documents.declared_for(write.agent, live)
-    now = max(now, held.row.updated_at) if held.row else now
-    life = life_of(caller.workspace, held.row, declared, now=now, wrapped=held.wrapped)
-    return _Attempt(caller, write, place, declared, held, life, now)
+    now = max(now, row.updated_at) if row is not None else now
+    life = life_of(caller.workspace, row, declared, now=now)
+    return _Attempt(caller, write, place, declared, row, life, now)
 
 
 def _decide(attempt: _Attempt) -> Draft | StoredState:
@@ -229,7 +225,11 @@ def _draft(attempt: _Attempt) -> Draft:
         return Draft(reason="not_declared_field")
     writes.require_values(write, kind)
     rules = writes.field_rules(kind)
-    masked = mask_fields(writes.values_of(write), declared=rules, policy=documents.policy_of(attempt.workspace, attempt.declared))
+    masked = mask_fields(
+        writes.values_of(write),
+        declared=rules,
+        policy=documents.policy_of(attempt.workspace, attempt.declared),
+    )
     body = writes.next_body(write, life, masked.fields)
     plain = json.compact(body)
     if writes.is_over_cap(len(plain), kind):
@@ -237,18 +237,18 @@ def _draft(attempt: _Attempt) -> Draft:
     return Draft(body=body, plain=plain, masked=masked.counts)
 
 
-def _next_row(attempt: _Attempt, draft: Draft) -> tuple[StateRow, Wrapped]:
-    """Make the row of the next version, and give its data key, wrapped."""
+def _next_row(attempt: _Attempt, draft: Draft) -> StateRow:
+    """Make the row of the next version."""
     life, row = attempt.life, _row_to_be(attempt)
     row.version = life.numbering + 1
     row.life, row.updated_at, row.source_id = State.Life.LIVE.value, attempt.now, attempt.caller.source_id
     if not life.is_live:
         row.epoch, row.created_at = secrets.token_urlsafe(EPOCH_BYTES), attempt.now
-    key, wrapped = _data_key(attempt, row)
+    key = _data_key(attempt, row)
     encryption.seal_body(attempt.workspace, row, draft.plain, key)
     _describe(attempt, row, draft)
     row.recent_writes = resends.dump(_memory(attempt, row, key, draft))
-    return row, wrapped
+    return row
 
 
 def _row_to_be(attempt: _Attempt) -> StateRow:
@@ -265,12 +265,12 @@ def _row_to_be(attempt: _Attempt) -> StateRow:
     )
 
 
-def _data_key(attempt: _Attempt, row: StateRow) -> tuple[Key, Wrapped]:
+def _data_key(attempt: _Attempt, row: StateRow) -> Key:
     """Give the key of this life: a new one at its beginning, and when it names a person for the first time (WM-6)."""
-    life, value, wrapped = attempt.life, attempt.scope.handle or attempt.write.subject, attempt.held.wrapped
+    life, value = attempt.life, attempt.scope.handle or attempt.write.subject
     is_named_now = value is not None and (not life.is_live or row.handle_id is None)
-    if life.is_live and life.key is not None and wrapped is not None and not is_named_now:
-        return life.key, wrapped
+    if life.is_live and life.key is not None and not is_named_now:
+        return life.key
     if row.data_key_id is not None:
         retire_keys(attempt.workspace, row.data_key_id)
     handle = handle_of(workspace=attempt.workspace, value=value, now=attempt.now) if value else None

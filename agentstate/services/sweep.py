@@ -7,13 +7,15 @@ import msgspec
 from django.db import transaction
 from django.db.models import Q
 
-from agentstate import documents, encryption
+from agentstate import access, documents, encryption
 from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.selectors.lives import due_at, kept_fields, valid_until
 from agentstate.services.states import entomb
+from workspaces import coherence
 from workspaces.documents import hold, live
 from workspaces.errors import KeyDestroyed, Tampered
+from workspaces.hotstore import Name
 from workspaces.rules import json
 from workspaces.types import WorkspaceRef
 
@@ -53,7 +55,9 @@ def sweep_states(*, workspace: WorkspaceRef, now: datetime) -> Swept:
     rows = list(due.select_for_update(skip_locked=True)[:BATCH])
     swept = Swept(looked_at=len(rows))
     for row in rows:
-        swept += _settle_alone(workspace, row, documents.declared_for(row.agent), now=now)
+        # A writer that has the lock of the state waits for the row: it is not waited for.
+        if coherence.try_lock(_hot_name(workspace, row)):
+            swept += _settle_alone(workspace, row, documents.declared_for(row.agent), now=now)
     return swept
 
 
@@ -71,16 +75,22 @@ def _settle_alone(workspace: WorkspaceRef, row: State, declared: Declared, *, no
 
 def _settle(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
     if row.life != State.Life.LIVE:
-        return _settle_tombstone(row, declared, now=now)
+        return _settle_tombstone(workspace, row, declared, now=now)
     if now >= valid_until(row, declared):
+        coherence.changing_locked(_hot_name(workspace, row))
         entomb(workspace, row, into=State.Life.EXPIRED, declared=declared, now=now)
         row.save()
         return Swept(states=1)
     return _settle_fields(workspace, row, declared, now=now)
 
 
-def _settle_tombstone(row: State, declared: Declared, *, now: datetime) -> Swept:
+def _hot_name(workspace: WorkspaceRef, row: State) -> Name:
+    return access.hot_name(workspace, bytes(row.scope_hash), row.agent)
+
+
+def _settle_tombstone(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:
     if row.due_at <= now:
+        coherence.changing_locked(_hot_name(workspace, row))
         row.delete()
         return Swept(tombstones=1)
     row.types_document = declared.document
@@ -93,6 +103,7 @@ def _settle_fields(workspace: WorkspaceRef, row: State, declared: Declared, *, n
     kept = kept_fields(row, declared, now=now)
     gone = set(row.held) - set(kept)
     if gone:
+        coherence.changing_locked(_hot_name(workspace, row))
         try:
             body, key = encryption.open_body(workspace, row)
         except KeyDestroyed:

@@ -121,7 +121,6 @@ def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
         return render(request, "console/profile_working_memory.html", {**head, **context})
     chosen = {name: asked(request, name) for name in ("agent", "scope", "type")}
     listed = show_states(
-        workspace=request.workspace,
         profile_id=found.id,
         chosen=chosen,
         older=request.GET.get("older"),

@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
+from agentstate.access import place_of
 from agentstate.selectors.states import read_state
 from agentstate.serializers import WriteState, state_write
 from agentstate.services.states import delete_state, store_state
 from agentstate.services.sweep import Swept, sweep_states
 from agentstate.types import StateDeletion, StateRead, StoredState
 from tests import factories
-from workspaces import access
+from workspaces import access, documents
 from workspaces.scopes import scope_of
 from workspaces.selectors.credentials import caller_of
 from workspaces.types import Caller, Origin, WorkspaceRef
@@ -41,12 +42,17 @@ class Clocked:
         shape = msgspec.convert(body, WriteState)
         write = state_write(shape, raw=json.dumps(body).encode(), idempotency_key=idempotency_key)
         with access.bound(self.workspace.id):
-            return store_state(caller=by or self.caller, write=write, now=self.now)
+            seen = documents.served()
+            return store_state(caller=by or self.caller, write=write, now=self.now, documents_seen=seen)
 
     def read(self, scope: dict[str, str], agent: str = "order-taker") -> StateRead:
         """Read a state."""
         with access.bound(self.workspace.id):
-            return read_state(self.workspace, scope_of(self.workspace, **scope), agent, now=self.now)
+            place = place_of(self.workspace, scope_of(self.workspace, **scope), agent)
+            found = read_state(place, documents.served(), now=self.now)
+        # The body goes to the wire as it is stored.
+        body = msgspec.json.decode(found.body) if isinstance(found.body, msgspec.Raw) else found.body
+        return msgspec.structs.replace(found, body=body)
 
     def delete(
         self, scope: dict[str, str], agent: str = "order-taker", *, if_version: int | None = None

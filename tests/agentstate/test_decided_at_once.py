@@ -32,7 +32,7 @@ def waiting_write(workspace: WorkspaceRef, body: dict[str, Any]) -> Iterator[Fut
     """Begin a write that has to wait for the lock of its state until the block ends."""
     agent, place = InProcess(factories.make_key(workspace)), scope()
     with ThreadPoolExecutor(1) as pool, access.bound(workspace.id), transaction.atomic():
-        doors.lock_state(scope_of(workspace, **place), "order-taker")
+        doors.lock_state(doors.place_of(workspace, scope_of(workspace, **place), "order-taker"))
         running = pool.submit(apart, lambda: agent.write(write(body, scope=place)))
         wait_for_waiters(1)
         yield running

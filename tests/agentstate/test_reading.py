@@ -18,7 +18,8 @@ from tests.agentstate.rows import row_of
 from tests.agentstate.threads import apart
 from tests.api import InProcess, OverHttp
 from tests.factories import order_type, scope, write
-from workspaces import access, encryption
+from workspaces import access, encryption, hotstore
+from workspaces.scopes import scope_of
 from workspaces.types import WorkspaceRef
 
 NEVER_WRITTEN = {
@@ -104,10 +105,13 @@ class TestReadYourWrites:
         """WM-18, WM-6: a reader whose row was sealed again under another key meanwhile reads the newer one."""
         clock, place = Clocked(aurora), scope()
         clock.write(write({"qty": 1}, scope=place))
-        stale = [row_of(aurora, place)]
-        find_now = states.find_state
-        monkeypatch.setattr(states, "find_state", lambda *name: stale.pop() if stale else find_now(*name))
+        with access.bound(aurora.id):
+            at = states.place_of(aurora, scope_of(aurora, **place), "order-taker")
+            stale = [states.read_row(at)]
         clock.write(write({"qty": 2}, scope=place, subject=VISITOR))
+        hotstore.drop(hotstore.mark(at.name))
+        read_now = states.read_row
+        monkeypatch.setattr(states, "read_row", lambda at: stale.pop() if stale else read_now(at))
         read = clock.read(place)
         assert (read.version, read.body) == (2, {"qty": 2})
         assert not stale

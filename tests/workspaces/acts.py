@@ -184,7 +184,7 @@ ACTS: tuple[Act, ...] = (
         name="profile.view",
         on="profile",
         deed=lambda ground: show_states(
-            workspace=ground.cast.workspace, profile_id=ground.cast.profile, actor=ACTOR, now=ground.now
+            profile_id=ground.cast.profile, actor=ACTOR, now=ground.now
         ),
     ),
     Act(

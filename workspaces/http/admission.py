@@ -1,4 +1,4 @@
-"""Who calls, how often, and under which documents: one look at the hot store where it knows them (PL-3, PL-5, WM-19)."""
+"""Who calls, how often, and under which documents: one look at the hot store (PL-3, PL-5, WM-19)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -65,7 +65,7 @@ def _known_source(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted | 
 
 
 def _source(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted:
-    spent, seen = _look([key_name(parts.key_id)], _address(origin))
+    _, seen = _look([key_name(parts.key_id)], _address(origin))
     facts = _facts(parts.key_id, seen[0])
     caller = source_caller(facts, parts, origin=origin, now=timezone.now())
     return _of(caller, wanted)

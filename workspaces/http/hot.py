@@ -8,12 +8,12 @@ from django.http import HttpRequest, HttpResponse
 
 from workspaces.documents import Live
 from workspaces.errors import Problem
+from workspaces.hotstore import Name, Seen
 from workspaces.http import limits, parsers
 from workspaces.http.admission import admit, limit_headers
 from workspaces.http.exceptions import log, plain_problem, problem_of
 from workspaces.http.permissions import Needs, require_needs
 from workspaces.http.views import ApiView
-from workspaces.hotstore import Name, Seen
 from workspaces.postgresql.patience import within
 from workspaces.types import WorkspaceRef
 
@@ -59,7 +59,9 @@ class HotView(ApiView):
     def _form(self, request: HttpRequest) -> tuple[Any, Problem | None]:
         """Read the body before it is known who calls; what is wrong with it is said after."""
         try:
-            return parsers.parse(self.raw, self.shape, content_type=request.META.get("CONTENT_TYPE", "")), None
+            return parsers.parse(
+                self.raw, self.shape, content_type=request.META.get("CONTENT_TYPE", "")
+            ), None
         except Problem as refusal:
             return None, refusal
 

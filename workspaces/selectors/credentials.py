@@ -57,20 +57,24 @@ def key_name(key_id: str) -> Name:
 def key_facts(key_id: str) -> KeyFacts | None:
     """Read what a source key opens."""
     key = access.find_api_key(key_id)
-    return KeyFacts(
-        id=key.id,
-        workspace=key.workspace.ref,
-        secret_hash=bytes(key.secret_hash),
-        name=key.name,
-        source_id=key.source_id,
-        source_name=key.source.name,
-        scopes=frozenset(key.scopes),
-        agents=frozenset(key.agents),
-        networks=tuple(key.networks),
-        resend=key.resend,
-        expires_at=key.expires_at,
-        is_revoked=key.revoked_at is not None,
-    ) if key is not None else None
+    return (
+        KeyFacts(
+            id=key.id,
+            workspace=key.workspace.ref,
+            secret_hash=bytes(key.secret_hash),
+            name=key.name,
+            source_id=key.source_id,
+            source_name=key.source.name,
+            scopes=frozenset(key.scopes),
+            agents=frozenset(key.agents),
+            networks=tuple(key.networks),
+            resend=key.resend,
+            expires_at=key.expires_at,
+            is_revoked=key.revoked_at is not None,
+        )
+        if key is not None
+        else None
+    )
 
 
 def secret_hash(parts: KeyText) -> bytes:
