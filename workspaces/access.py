@@ -44,8 +44,9 @@ def find_api_key(key_id: str) -> ApiKey | None:
     """Find a key by its id in any workspace: who calls is known only after this."""
     key = _found(ApiKey, _API_KEY, key_id)
     if key is not None:
-        name = key.source_name  # type: ignore[attr-defined]  (beside the columns of the row)
-        key.source = Source(id=key.source_id, name=name, workspace_id=key.workspace_id)
+        # The name comes beside the columns of the row.
+        beside = vars(key)["source_name"]
+        key.source = Source(id=key.source_id, name=beside, workspace_id=key.workspace_id)
     return key
 
 
