@@ -87,9 +87,11 @@ _KEPT_OPEN = {
     "ENGINE": "workspaces.postgresql",
     "CONN_MAX_AGE": None,
     "CONN_HEALTH_CHECKS": True,
-    "TEST": {"TEMPLATE": "template0"},
 }
-DATABASES = {"default": env.database() | _KEPT_OPEN, "keys": env.keys_database() | _KEPT_OPEN}
+DATABASES = {
+    "default": env.database() | _KEPT_OPEN | {"TEST": {"TEMPLATE": "template0"}},
+    "keys": env.keys_database() | _KEPT_OPEN | {"TEST": {"TEMPLATE": "template0"}},
+}
 DATABASE_ROUTERS = ["workspaces.postgresql.router.KeysApart"]
 LASTRO_DATABASE_OWNERS = env.database_owners()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -46,7 +46,7 @@ def rows(alias: str, statement: Any, *values: Any) -> list[Any]:
 def logged_in(alias: str, *, owner: bool = False, **change: str) -> Iterator[psycopg.Connection[Any]]:
     """Log in apart from the test's own connection, as the application's role or the owner of the tables."""
     place = connections[alias].settings_dict
-    chosen = settings.LASTRO_DATABASE_OWNERS[alias] if owner else place
+    chosen: Any = settings.LASTRO_DATABASE_OWNERS[alias] if owner else place
     parts = {"user": chosen["USER"], "password": chosen["PASSWORD"], "dbname": place["NAME"]}
     where = {"host": place["OPTIONS"].get("host") or place["HOST"], "port": place["PORT"] or 5432}
     with psycopg.connect(**{**parts, **where, **change}, autocommit=True) as connection:

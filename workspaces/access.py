@@ -44,7 +44,9 @@ def find_api_key(key_id: str) -> ApiKey | None:
     """Find a key by its id in any workspace: who calls is known only after this."""
     key = _found(ApiKey, _API_KEY, key_id)
     if key is not None:
-        key.source = Source(id=key.source_id, name=key.source_name, workspace_id=key.workspace_id)
+        # The name comes beside the columns of the row.
+        beside = vars(key)["source_name"]
+        key.source = Source(id=key.source_id, name=beside, workspace_id=key.workspace_id)
     return key
 
 
@@ -83,11 +85,12 @@ def workspaces_with(work: str, *values: Any) -> list[WorkspaceRef]:
     return [workspace.ref for workspace in Workspace.objects.raw(query, list(values))]
 
 
-def _found(model: type[Row], query: str, value: Any) -> Any:
+def _found(model: type[Row], query: str, value: Any) -> Row | None:
     """Ask one of the functions for one row, and give it with its workspace."""
-    found: Any = next(iter(QuerySet(model).raw(query, [value])), None)
-    if found is not None:
-        columns = ("slug", "name", "key_id", "hash_key_id")
-        known = {name: getattr(found, f"w_{name}") for name in columns}
+    found: Any
+    for found in QuerySet(model).raw(query, [value]):
+        known = {name: getattr(found, f"w_{name}") for name in ("slug", "name", "key_id", "hash_key_id")}
         found.workspace = Workspace(id=found.workspace_id, **known)
-    return found
+        row: Row = found
+        return row
+    return None

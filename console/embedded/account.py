@@ -47,5 +47,5 @@ def service_account() -> Account | None:
         return Account(name=name, uid=entry.pw_uid, gid=entry.pw_gid)
     raise EmbeddedError(
         f"PostgreSQL does not run as root, and this machine has no account {' or '.join(UNPRIVILEGED)}. "
-        "Run as an ordinary user, or set DATABASE_URL, HOT_STORE_URL and BROKER_URL."
+        "Run as an ordinary user, or set DATABASE_URL, KEYS_DATABASE_URL, HOT_STORE_URL and BROKER_URL."
     )

@@ -16,7 +16,7 @@ LOOPBACK = "127.0.0.1,localhost"
 
 def completed(given: Mapping[str, str], services: Services, *, badge: str) -> dict[str, str]:
     """Add what is absent: where the services are, the keys and the badge (PL-12, PL-13)."""
-    variables = dict(services.variables) | {
+    variables = _places(given, services.variables) | {
         "LASTRO_SECRET_KEY": secrets.token_urlsafe(48),
         "LASTRO_ENVIRONMENT": badge,
     }
@@ -28,6 +28,12 @@ def completed(given: Mapping[str, str], services: Services, *, badge: str) -> di
         variables |= UNLIMITED
     present = {name: value for name, value in given.items() if value or name not in variables}
     return variables | present | {"NO_PROXY": _no_proxy(given), "no_proxy": _no_proxy(given)}
+
+
+def _places(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+    # Our owner cannot migrate a database that the person named.
+    named = {f"{name}_OWNER_URL" for name in ("DATABASE", "KEYS_DATABASE") if given.get(f"{name}_URL")}
+    return {name: url for name, url in ours.items() if name not in named}
 
 
 def _key_file(folder: Path) -> Path:

@@ -11,6 +11,8 @@ import valkey
 from django.conf import settings
 from django.db import connection
 
+from tests.database import ALIASES, logged_in, rows
+
 AROUND = 48
 
 
@@ -47,22 +49,21 @@ def found(words: Iterable[str], places: Iterable[Place]) -> list[str]:
 
 
 def database() -> Iterator[Place]:
-    """Give every column of every table, as text (bytes read as hexadecimal), and the statements that run now."""
-    for table, column in _rows(
-        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
-        " ORDER BY table_name, ordinal_position"
-    ):
-        values = _rows(f'SELECT "{column}"::text FROM public."{table}" WHERE "{column}" IS NOT NULL')  # noqa: S608
-        yield Place(f"{table}.{column}", "\n".join(value for (value,) in values).encode())
-    statements = _rows("SELECT query FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    """Give every column of every table of both databases, as text (bytes as hexadecimal), and what runs now."""
+    for alias in ALIASES:
+        with logged_in(alias, owner=True) as owner:
+            yield from _columns(owner)
+    statements = rows("default", "SELECT query FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
     yield Place("pg_stat_activity", "\n".join(query or "" for (query,) in statements).encode())
 
 
-def _rows(statement: str) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+def _columns(owner: Any) -> Iterator[Place]:
+    for table, column in owner.execute(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+        " ORDER BY table_name, ordinal_position"
+    ).fetchall():
+        values = owner.execute(f'SELECT "{column}"::text FROM public."{table}" WHERE "{column}" IS NOT NULL')  # noqa: S608
+        yield Place(f"{table}.{column}", "\n".join(value for (value,) in values).encode())
 
 
 def hot_store() -> Iterator[Place]:

@@ -262,7 +262,7 @@ def fail(drive: Drive) -> None:
 def damage(workspace: WorkspaceRef, scope: dict[str, str], agent: str) -> None:
     """Turn one byte of a ciphertext."""
     row = row_of(workspace, scope, agent)
-    with connection.cursor() as cursor:
+    with access.bound(workspace.id), connection.cursor() as cursor:
         cursor.execute(
             "UPDATE agentstate_state SET body = set_byte(body, 20, 255 - get_byte(body, 20)) WHERE id = %s",
             [row.id],

@@ -17,7 +17,10 @@ from console.embedded.services import PROJECT
 from workspaces.rules.rights import ROLES
 
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "staticfiles", "node_modules")
-NAMED = ("DATABASE_URL", "HOT_STORE_URL", "BROKER_URL", "LASTRO_MASTER_KEY", "LASTRO_MASTER_KEY_FILE")
+NAMED = (
+    *("DATABASE_URL", "DATABASE_OWNER_URL", "KEYS_DATABASE_URL", "KEYS_DATABASE_OWNER_URL"),
+    *("HOT_STORE_URL", "BROKER_URL", "LASTRO_MASTER_KEY", "LASTRO_MASTER_KEY_FILE"),
+)
 ONCE = (sys.executable, "-m", "console.embedded", "demo", "--once")
 DEMO_SECONDS = 240
 

@@ -32,7 +32,11 @@ from console.embedded.variables import completed
 PROBE = (
     "import json, os, sys; print(json.dumps([os.getpid(), dict(os.environ)]), flush=True); sys.stdin.read()"
 )
-NAMED = ("DATABASE_URL", "HOT_STORE_URL", "BROKER_URL", "LASTRO_MASTER_KEY", "LASTRO_MASTER_KEY_FILE")
+NAMED = (
+    *("DATABASE_URL", "DATABASE_OWNER_URL", "KEYS_DATABASE_URL", "KEYS_DATABASE_OWNER_URL"),
+    *("HOT_STORE_URL", "BROKER_URL", "LASTRO_MASTER_KEY", "LASTRO_MASTER_KEY_FILE"),
+)
+GIVEN = ("DATABASE_URL", "KEYS_DATABASE_URL", "HOT_STORE_URL", "BROKER_URL")
 GONE_SECONDS = 30
 QUIET_PORT = 18600
 """Away from where the demo of another test, or of a person, looks."""
@@ -169,7 +173,16 @@ def test_services_are_real_and_leave_nothing(elsewhere: Elsewhere) -> None:
             "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user",
             "SELECT rolcreatedb FROM pg_roles WHERE rolname = current_user",
         )
-        assert answers == ["on", "on", "on", "200", "", "UTF8", "False", "True"]
+        assert answers == ["on", "on", "on", "200", "", "UTF8", "False", "False"]
+        who = "SELECT current_user || ' in ' || current_database()"
+        assert {name: ask(run.variables[name], who) for name in run.variables if "DATABASE" in name} == {
+            "DATABASE_URL": ["lastro in lastro"],
+            "DATABASE_OWNER_URL": ["lastro_owner in lastro"],
+            "KEYS_DATABASE_URL": ["lastro_keys in lastro_keys"],
+            "KEYS_DATABASE_OWNER_URL": ["lastro_owner in lastro_keys"],
+        }
+        with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+            ask(url.replace("/lastro?", "/lastro_keys?"), "SELECT 1")
         with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
             ask(url.replace(urlsplit(url).password or "", "guess"), "SELECT 1")
         account = service_account()
@@ -238,7 +251,7 @@ def test_a_stop_reaches_the_command(elsewhere: Elsewhere) -> None:
 
 def test_given_services_are_used_and_the_exit_code_passed_on(elsewhere: Elsewhere) -> None:
     """PL-14: with the URLs set nothing is started, and what was set is not replaced."""
-    given = {name: f"given-{name}" for name in ("DATABASE_URL", "HOT_STORE_URL", "BROKER_URL")}
+    given = {name: f"given-{name}" for name in GIVEN}
     command = f"import os, sys; sys.exit(7 if {given!r}.items() <= os.environ.items() else 1)"
     done = subprocess.run(
         [
@@ -336,10 +349,15 @@ def test_a_taken_port_is_passed_over() -> None:
 
 def test_what_the_person_set_is_kept(tmp_path: Path) -> None:
     """PL-14: only absent variables are added, and an empty one counts as absent."""
-    services = Services(variables={"DATABASE_URL": "ours"}, scratch=tmp_path, keeper=None)  # type: ignore[arg-type]
+    ours = dict.fromkeys(
+        ("DATABASE_URL", "DATABASE_OWNER_URL", "KEYS_DATABASE_URL", "KEYS_DATABASE_OWNER_URL"), "ours"
+    )
+    services = Services(variables=ours, scratch=tmp_path, keeper=None)  # type: ignore[arg-type]
     given = {"DATABASE_URL": "theirs", "LASTRO_MASTER_KEY": "theirs", "LASTRO_SECRET_KEY": "", "HOME": ""}
     variables = completed(given, services, badge="test")
     assert variables["DATABASE_URL"] == "theirs"
+    assert "DATABASE_OWNER_URL" not in variables, "Our owner would migrate another database."
+    assert variables["KEYS_DATABASE_URL"] == variables["KEYS_DATABASE_OWNER_URL"] == "ours"
     assert "LASTRO_MASTER_KEY_FILE" not in variables
     assert len(variables["LASTRO_SECRET_KEY"]) >= 32
     assert variables["HOME"] == ""

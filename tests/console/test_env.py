@@ -49,6 +49,24 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        "KEYS_DATABASE_URL",
+        lambda: env.keys_database()["NAME"],
+        {"postgres://u:p@db:5432/keys": "keys"},
+        ["keys", "mysql://db/keys", "postgres://db", "postgres://db:port/keys"],
+    ),
+    (
+        "DATABASE_OWNER_URL",
+        lambda: (env.database_owners()["default"] or {}).get("USER"),
+        {"postgres://owner:p@db/lastro": "owner"},
+        ["owner", "mysql://db/lastro", "postgres://db"],
+    ),
+    (
+        "KEYS_DATABASE_OWNER_URL",
+        lambda: (env.database_owners()["keys"] or {}).get("USER"),
+        {"postgres://owner:p@db/keys": "owner"},
+        ["owner", "mysql://db/keys", "postgres://db"],
+    ),
+    (
         "HOT_STORE_URL",
         env.hot_store_url,
         {
@@ -191,6 +209,7 @@ def test_what_is_not_set_has_its_default(
     ("name", "read"),
     [
         ("DATABASE_URL", env.database),
+        ("KEYS_DATABASE_URL", env.keys_database),
         ("HOT_STORE_URL", env.hot_store_url),
         ("BROKER_URL", env.broker_url),
         ("LASTRO_SECRET_KEY", env.secret_key),
@@ -223,12 +242,22 @@ def test_only_a_demo_prints_its_mails(monkeypatch: pytest.MonkeyPatch, badge: st
     assert env.email()["EMAIL_BACKEND"] == f"django.core.mail.backends.{backend}.EmailBackend"
 
 
+def test_keys_are_in_another_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PR-15: the database of the content is none for the keys; its owner may be missing, then it is None."""
+    monkeypatch.setenv("DATABASE_URL", "postgres://lastro@db/lastro")
+    monkeypatch.setenv("KEYS_DATABASE_URL", "postgres://lastro_keys@db/lastro")
+    with pytest.raises(ImproperlyConfigured, match="KEYS_DATABASE_URL must name another database"):
+        env.keys_database()
+    monkeypatch.delenv("DATABASE_OWNER_URL", raising=False)
+    assert env.database_owners()["default"] is None
+
+
 def test_a_database_has_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """PL-14: sessions have the limits of the server unless the URL says otherwise."""
     monkeypatch.setenv("DATABASE_URL", "postgres://db/lastro")
-    assert env.database()["OPTIONS"] == {"options": env.SESSION_LIMITS}
+    assert env.database()["OPTIONS"]["options"] == env.SESSION_LIMITS
     monkeypatch.setenv("DATABASE_URL", "postgres://db/lastro?options=-c%20lock_timeout%3D1s")
-    assert env.database()["OPTIONS"] == {"options": "-c lock_timeout=1s"}
+    assert env.database()["OPTIONS"]["options"] == "-c lock_timeout=1s"
 
 
 @pytest.mark.parametrize(

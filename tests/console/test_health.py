@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connections
 from django.test import Client
 from pytest_django import Settings
 
@@ -19,7 +19,8 @@ from workspaces.rules.credentials import _checksum
 from workspaces.types import WorkspaceRef
 
 TOKEN = "a-token-for-the-metrics"
-READY = {"status": "ready", "database": "ok", "migrations": "ok", "hot_store": "ok", "broker": "ok"}
+PARTS = ("database", "keys_database", "migrations", "hot_store", "broker")
+READY = {"status": "ready", **dict.fromkeys(PARTS, "ok")}
 
 
 def readiness() -> tuple[int, dict[str, str]]:
@@ -32,7 +33,7 @@ def missing(*parts: str) -> dict[str, str]:
 
 
 def test_a_server_with_all_its_parts_is_ready(db: None) -> None:
-    """PL-11: readiness names database, migrations, hot store and broker, and takes no key."""
+    """PL-11: readiness names both databases, migrations, hot store and broker, and takes no key."""
     assert readiness() == (200, READY)
 
 
@@ -60,10 +61,11 @@ def test_a_hot_store_with_another_password_is_missing(db: None, settings: Settin
     assert readiness() == (503, missing("hot_store"))
 
 
+@pytest.mark.parametrize("alias", ["default", "keys"])
 @pytest.mark.parametrize("app", ["workspaces", "agentstate", "guardian"])
-def test_a_migration_that_has_not_run_is_named(db: None, app: str) -> None:
-    """PL-11: a server whose code is ahead of its tables is not ready."""
-    with connection.cursor() as cursor:
+def test_a_migration_that_has_not_run_is_named(db: None, app: str, alias: str) -> None:
+    """PL-11: a server whose code is ahead of its tables, in either database, is not ready."""
+    with connections[alias].cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = %s", [app])
     assert readiness() == (503, missing("migrations"))
 
@@ -75,10 +77,27 @@ def test_a_database_that_refuses_is_named(db: None, monkeypatch: pytest.MonkeyPa
         raise DatabaseError
 
     with monkeypatch.context() as patch:
-        patch.setattr("console.health.connection.cursor", refuse)
+        for alias in connections:
+            patch.setattr(connections[alias], "cursor", refuse)
         patch.setattr("console.health.MigrationExecutor", refuse)
         found = readiness()
-    assert found == (503, missing("database", "migrations"))
+    assert found == (503, missing("database", "keys_database", "migrations"))
+
+
+@pytest.mark.parametrize(("alias", "part"), [("default", "database"), ("keys", "keys_database")])
+def test_which_database_is_missing_is_named(
+    db: None, monkeypatch: pytest.MonkeyPatch, alias: str, part: str
+) -> None:
+    """PL-11, PL-14: of two databases the one that refuses is named."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise DatabaseError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connections[alias], "cursor", refuse)
+        status, body = readiness()
+    assert (status, body[part], body["hot_store"]) == (503, "missing", "ok")
+    assert [name for name in ("database", "keys_database") if body[name] == "missing"] == [part]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
@@ -107,6 +126,7 @@ class Broken:
         self.server = Server(
             folder,
             DATABASE_URL="postgres://nobody@127.0.0.1:1/nothing",
+            KEYS_DATABASE_URL="postgres://nobody@127.0.0.1:1/no-keys",
             HOT_STORE_URL="redis://127.0.0.1:1/0",
             BROKER_URL="redis://127.0.0.1:1/1",
             LASTRO_METRICS_TOKEN=TOKEN,
@@ -135,7 +155,7 @@ def test_a_process_without_its_stores_lives_and_is_not_ready(broken: Broken) -> 
     answer = broken.get("/readyz")
     assert (answer.status_code, answer.json()) == (
         503,
-        missing("database", "migrations", "hot_store", "broker"),
+        missing(*PARTS),
     )
 
 

@@ -76,7 +76,9 @@ def test_what_is_silenced_is_checked_by_ourselves(settings: Settings) -> None:
     assert [found.id for found in checks.page_policy()] == ["lastro.E001"]
 
 
-@pytest.mark.parametrize("name", ["DATABASE_URL", "LASTRO_MASTER_KEY", "LASTRO_SECRET_KEY", "HOT_STORE_URL"])
+@pytest.mark.parametrize(
+    "name", ["DATABASE_URL", "KEYS_DATABASE_URL", "LASTRO_MASTER_KEY", "LASTRO_SECRET_KEY", "HOT_STORE_URL"]
+)
 def test_a_server_that_lacks_something_does_not_start(db: None, name: str) -> None:
     """PL-14: what is missing stops the start with one sentence that names the variable."""
     run = manage("check", **{name: ""})

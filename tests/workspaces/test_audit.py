@@ -55,7 +55,8 @@ def entries_of(act: Act, ground: Ground) -> list[Any]:
     if act.outside:
         return list(DeploymentAuditEntry.objects.order_by("seq"))
     if act.name == "workspace.create":
-        return [entry for workspace in access.every_workspace() for entry in _created(workspace)]
+        found = [entry for workspace in access.every_workspace() for entry in _created(workspace)]
+        return sorted(found, key=lambda entry: entry.at)
     with access.bound(ground.cast.workspace.id):
         return list(AuditEntry.objects.order_by("seq"))
 

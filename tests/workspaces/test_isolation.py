@@ -60,7 +60,7 @@ UNBOUND: dict[str, Callable[[Any], Any]] = {
 @each_model
 @pytest.mark.parametrize("deed", UNBOUND.values(), ids=UNBOUND.keys())
 def test_without_a_workspace_nothing_is_read_or_written(
-    db: None, model: type[WorkspaceRow], deed: Callable[[Any], Any]
+    db: None, model: Any, deed: Callable[[Any], Any]
 ) -> None:
     """PL-1: tenant data that is asked for while no workspace is bound raises, before any query."""
     with pytest.raises(WorkspaceNotBound):
@@ -68,9 +68,7 @@ def test_without_a_workspace_nothing_is_read_or_written(
 
 
 @each_model
-def test_another_workspace_sees_nothing(
-    db: None, cast: Cast, boreal: WorkspaceRef, model: type[WorkspaceRow]
-) -> None:
+def test_another_workspace_sees_nothing(db: None, cast: Cast, boreal: WorkspaceRef, model: Any) -> None:
     """PL-1: each kind of row is there for its workspace and for no other."""
     with access.bound(cast.workspace.id):
         ours = set(model.objects.values_list("pk", flat=True))
@@ -87,7 +85,7 @@ def test_another_workspace_sees_nothing(
 
 @each_model
 def test_a_row_of_another_workspace_is_not_written(
-    db: None, cast: Cast, boreal: WorkspaceRef, model: type[WorkspaceRow]
+    db: None, cast: Cast, boreal: WorkspaceRef, model: Any
 ) -> None:
     """PL-1: saving, deleting and making rows of a workspace that is not the bound one raises, in bulk too."""
     with access.bound(cast.workspace.id):
@@ -111,7 +109,7 @@ def test_a_row_of_another_workspace_is_not_written(
 
 @each_model
 def test_a_row_does_not_move_to_another_workspace(
-    db: None, cast: Cast, boreal: WorkspaceRef, model: type[WorkspaceRow]
+    db: None, cast: Cast, boreal: WorkspaceRef, model: Any
 ) -> None:
     """PL-1: a row that was read in one workspace is not saved into another by renaming its workspace."""
     with access.bound(cast.workspace.id):

@@ -1,5 +1,6 @@
 """The tables of the ground floor, one file per noun."""
 
+from workspaces.binding import WorkspaceNotBound
 from workspaces.models.audit import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
 from workspaces.models.credentials import ApiKey, PersonalToken, Source
 from workspaces.models.documents import Document, DocumentChange, DocumentHead
@@ -7,7 +8,7 @@ from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
-from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceNotBound, WorkspaceRow
+from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
 
 __all__ = [
     "ApiKey",

@@ -34,18 +34,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         self._told = ""
-        super()._commit()
+        super()._commit()  # type: ignore[misc]
 
     def _rollback(self) -> None:
         self._told = ""
-        super()._rollback()
+        super()._rollback()  # type: ignore[misc]
 
     def _set_autocommit(self, autocommit: bool) -> None:  # noqa: FBT001  (Django's signature)
         self._told = ""
-        super()._set_autocommit(autocommit)
+        super()._set_autocommit(autocommit)  # type: ignore[misc]
 
     def _savepoint_rollback(self, sid: str) -> None:
-        super()._savepoint_rollback(sid)
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
         # The database is back at what it was told before the savepoint.
         self._told = _UNKNOWN
 
@@ -63,7 +63,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         execute: Callable[..., Any],
         sql: Any,
         params: Any,
-        many: bool,
+        many: bool,  # noqa: FBT001  (Django's order)
         context: dict[str, Any],
     ) -> Any:
         """Run a statement under the workspace that is bound now."""

@@ -21,9 +21,8 @@ class Command(Migrate):
         super().add_arguments(parser)
         parser.set_defaults(database=None)
 
-    def get_check_kwargs(self, options: dict[str, Any]) -> dict[str, Any]:
-        aliases = [options["database"]] if options["database"] else list(connections)
-        return {**super().get_check_kwargs({**options, "database": aliases[0]}), "databases": aliases}
+    def get_check_kwargs(self, options: dict[str, Any]) -> Any:
+        return {"databases": [options["database"]] if options["database"] else list(connections)}
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = options.pop("database")
@@ -31,7 +30,7 @@ class Command(Migrate):
             self._migrate(alias, *args, **options)
 
     def _migrate(self, alias: str, *args: Any, **options: Any) -> None:
-        connection = connections[alias]
+        connection: Any = connections[alias]
         with owning(connection) as role:
             if role:
                 _let_in(alias, role)
