@@ -22,6 +22,8 @@ IDLE_SECONDS = 15
 ANSWER_SECONDS = 120
 GRACE_SECONDS = 10
 KEPT_CONNECTIONS = 256
+MAX_HEADER_BYTES = 1_048_576
+"""More than granian reads, so that its own refusal is the answer."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
     server = {
         "listen": [f"{HOST}:{ports.front}"],
         "protocols": ["h1"],
+        "max_header_bytes": MAX_HEADER_BYTES,
         "automatic_https": {"disable": True},
         "routes": [
             {"match": [reads], "handle": [_passed_to(ports.reader)], "terminal": True},
@@ -97,8 +100,12 @@ def _passed_to(port: int) -> dict[str, Any]:
 
 def _problems(own_url: str) -> list[dict[str, Any]]:
     """Answer for a server that does not: under the caller's id where it is of our form (PL-8, PL-10)."""
+    torn = {
+        "vars_regexp": {"{http.error.message}": {"pattern": "chunk"}}
+    }  # the caller's body, not the server
     told = {"header_regexp": {"X-Request-Id": {"pattern": r"^[A-Za-z0-9._-]{1,64}$"}}}
     return [
+        {"match": [torn], "handle": [{"handler": "static_response", "status_code": 400}], "terminal": True},
         {
             "match": [told],
             "handle": [_problem(own_url, request_id="{http.request.header.X-Request-Id}")],

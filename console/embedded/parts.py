@@ -42,7 +42,7 @@ def commands(ports: Ports, *, folder: Path) -> Mapping[str, Sequence[str]]:
     return {"worker": worker, "beat": beat, **web_commands(ports, folder=folder)}
 
 
-def web_commands(ports: Ports, *, folder: Path, size: Size = Size()) -> Mapping[str, Sequence[str]]:  # noqa: B008
+def web_commands(ports: Ports, *, folder: Path, size: Size = Size()) -> Mapping[str, Sequence[str]]:
     """Answer reader, writer and front, whose configuration is written into the folder (WM-19).
 
     The servers need `TRUSTED_PROXIES` set to `front.TRUSTED`, and `PROMETHEUS_MULTIPROC_DIR` to one folder of both.
