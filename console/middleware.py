@@ -4,6 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from secrets import token_hex
@@ -24,6 +25,8 @@ log = logging.getLogger("lastro.http")
 
 Handler = Callable[[HttpRequest], HttpResponse]
 REMEMBERED_ADDRESSES = 4096
+NO_CONTENT, PAYLOAD_TOO_LARGE = 204, 413
+DRAINED_CHUNK_BYTES, MAX_DRAINED_CHUNKS = 64 * 1024, 256  # 16 MiB
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NOT_PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
 _LINE = {
@@ -98,13 +101,23 @@ class ApiPolicy:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._redirect(request) or self._get_response(request)
+        if response.status_code == PAYLOAD_TOO_LARGE:
+            _read_to_the_end(request)
         headers = response.headers
         headers["X-Content-Type-Options"] = "nosniff"
         if self._hsts and request.is_secure():
             headers["Strict-Transport-Security"] = self._hsts
-        if not response.streaming:
+        if not response.streaming and response.status_code != NO_CONTENT:
             headers["Content-Length"] = str(len(response.content))
         return response
+
+
+def _read_to_the_end(request: HttpRequest) -> None:
+    # A proxy that is still sending the body when the connection closes reports that, and not our refusal.
+    with suppress(OSError):
+        for _ in range(MAX_DRAINED_CHUNKS):
+            if not request.read(DRAINED_CHUNK_BYTES):
+                return
 
 
 class PagesOnly:
