@@ -128,6 +128,27 @@ def test_answers_carry_the_headers_of_the_web(db: None, settings: Settings) -> N
     assert "no-store" in headers["Cache-Control"]
 
 
+@pytest.mark.parametrize("path", ["/v1/sources/me", "/v1/nowhere", "/healthz", "/static/console/app.css"])
+def test_every_answer_keeps_to_https_and_its_kind(db: None, settings: Settings, path: str) -> None:
+    """PL-19: the API, the probes and static files carry HSTS and no sniffing, too, and the API its length."""
+    settings.SECURE_HSTS_SECONDS = 31_536_000
+    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
+    answer = Client().get(path, secure=True)
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains; preload"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Strict-Transport-Security" not in Client().get(path).headers
+    if not path.startswith("/static/"):
+        assert int(answer.headers["Content-Length"]) == len(answer.content)
+
+
+def test_the_api_is_reached_by_https_only(db: None, settings: Settings) -> None:
+    """PL-19: a call by plain HTTP to a server of HTTPS is sent there, before anything reads its key."""
+    settings.SECURE_SSL_REDIRECT = True
+    answer = Client().get("/v1/sources/me", headers={"Host": "localhost", "Authorization": "Bearer x"})
+    assert (answer.status_code, answer.headers["Location"]) == (301, "https://localhost/v1/sources/me")
+    assert Client().get("/v1/sources/me", secure=True).status_code == 401
+
+
 def test_a_page_is_answered_under_its_names_only(db: None, settings: Settings) -> None:
     """PL-19: a request that names another host gets no page."""
     settings.ALLOWED_HOSTS = ["lastro.example.com"]
