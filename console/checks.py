@@ -7,6 +7,7 @@ from django.core.checks import Error, Tags, register
 
 PAGES = "console.middleware.PagesOnly"
 REQUIRED = (
+    "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -1,5 +1,6 @@
 """Log lines are JSON: `noun.verb` with ids, never content (PL-11, WM-24)."""
 
+import json
 import logging
 import logging.config
 import traceback
@@ -7,26 +8,34 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
-from pythonjsonlogger.json import JsonFormatter
+import orjson
 
+_PLAIN = (str, int, float, bool, type(None))
+_OF_EVERY_RECORD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
-class ContentFreeFormatter(JsonFormatter):
+class ContentFreeFormatter(logging.Formatter):
     """Writes where an exception came from and its class. Its message may quote content, so it is left out."""
 
-    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
-        """Keep ids and numbers alone: a request, or anything else that is not, may quote what was sent."""
-        plain = (str, int, float, bool, type(None))
-        return {name: value for name, value in log_data.items() if isinstance(value, plain)}
-
     def format(self, record: logging.LogRecord) -> str:
-        """Replace what others say of a request or an exception, which may quote content, by that they said so."""
-        is_ours = record.name.startswith("lastro.")
-        if record.name.startswith("django.") or (record.exc_info and not is_ours):
-            event = f"{record.name.partition('.')[0]}.event"
-            record = logging.makeLogRecord({**record.__dict__, "msg": event, "args": ()})
-        return super().format(record)
+        """Write one line: when, how bad, who, what, and the ids and numbers beside it."""
+        # A request, or anything else that is no plain value, may quote what was sent.
+        beside = {
+            name: value
+            for name, value in record.__dict__.items()
+            if name not in _OF_EVERY_RECORD and isinstance(value, _PLAIN)
+        }
+        line = {
+            "at": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "event": _event(record),
+            **beside,
+        }
+        if record.exc_info:
+            line["exc_info"] = self.formatException(record.exc_info)
+        return _written(line)
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
         """Write times as everywhere: RFC 3339 in UTC (PL-10)."""
@@ -40,24 +49,29 @@ class ContentFreeFormatter(JsonFormatter):
         return " < ".join([kind.__name__, *reversed(list(frames))])
 
 
+def _event(record: logging.LogRecord) -> str:
+    """Replace what others say of a request or an exception, which may quote content, by that they said so."""
+    is_ours = record.name.startswith("lastro.")
+    quotes = record.exc_info or not isinstance(record.msg, str)
+    if record.name.startswith("django.") or (quotes and not is_ours):
+        return f"{record.name.partition('.')[0]}.event"
+    return record.getMessage()
+
+
+def _written(line: dict[str, Any]) -> str:
+    try:
+        return orjson.dumps(line).decode()
+    except TypeError:  # half a surrogate pair, or a number over 64 bits
+        return json.dumps(line)
+
+
 def configure(level: str) -> None:
     """Send every logger to standard error as JSON lines."""
     logging.config.dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
-            "formatters": {
-                "json": {
-                    "()": "console.logging.ContentFreeFormatter",
-                    "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s",
-                    "rename_fields": {
-                        "asctime": "at",
-                        "levelname": "level",
-                        "name": "logger",
-                        "message": "event",
-                    },
-                }
-            },
+            "formatters": {"json": {"()": "console.logging.ContentFreeFormatter"}},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
             "root": {"handlers": ["stderr"], "level": level},
             "loggers": {

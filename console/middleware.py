@@ -4,14 +4,17 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from ipaddress import ip_address, ip_network
+from contextlib import suppress
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from secrets import token_hex
 from typing import Any
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
+from django.middleware.security import SecurityMiddleware
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -21,8 +24,17 @@ from workspaces.types import Caller, Origin
 log = logging.getLogger("lastro.http")
 
 Handler = Callable[[HttpRequest], HttpResponse]
+REMEMBERED_ADDRESSES = 4096
+NO_CONTENT, PAYLOAD_TOO_LARGE = 204, 413
+DRAINED_CHUNK_BYTES, MAX_DRAINED_CHUNKS = 64 * 1024, 256  # 16 MiB
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NOT_PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
+_LINE = {
+    "name": log.name,
+    "levelno": logging.INFO,
+    "levelname": "INFO",
+    "msg": "request.answered",
+}
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -34,33 +46,37 @@ class RequestLog:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
-        if not _is_trusted(_peer(request)):
+        if not _is_trusted(_peer(request), tuple(settings.TRUSTED_PROXIES)):
             request.META.pop("HTTP_X_FORWARDED_PROTO", None)
-        request.request_id = _request_id(request)  # type: ignore[attr-defined]
-        request.origin = Origin(address=client_address(request), request_id=request.request_id)  # type: ignore[attr-defined]
+        request_id = _request_id(request)
+        request.request_id = request_id  # type: ignore[attr-defined]
+        request.origin = Origin(address=client_address(request), request_id=request_id)  # type: ignore[attr-defined]
         response = self._get_response(request)
-        response["X-Request-Id"] = request.request_id  # type: ignore[attr-defined]
-        self._note(request, response, time.perf_counter() - started)
+        response.headers["X-Request-Id"] = request_id
+        _note(request, response, request_id=request_id, seconds=time.perf_counter() - started)
         return response
 
-    def _note(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:
-        match = request.resolver_match
-        route = match.view_name if match else "unknown"
-        method = _method(request)
-        metrics.note_request(method=method, route=route, status=response.status_code, seconds=seconds)
-        caller = getattr(request, "caller", None)
-        ids = {"workspace": str(caller.workspace.id)} if isinstance(caller, Caller) else {}
-        log.info(
-            "request.answered",
-            extra={
-                "request_id": request.request_id,  # type: ignore[attr-defined]
-                "method": method,
-                "route": route,
-                "status": response.status_code,
-                "milliseconds": round(seconds * 1000, 2),
-                **ids,
-            },
-        )
+
+def _note(request: HttpRequest, response: HttpResponse, *, request_id: str, seconds: float) -> None:
+    match = request.resolver_match
+    route = match.view_name if match else "unknown"
+    method = _method(request)
+    metrics.note_request(method, route, response.status_code, seconds=seconds)
+    if not log.isEnabledFor(logging.INFO):
+        return
+    caller = getattr(request, "caller", None)
+    line = {
+        **_LINE,
+        "request_id": request_id,
+        "method": method,
+        "route": route,
+        "status": response.status_code,
+        "milliseconds": round(seconds * 1000, 2),
+    }
+    if isinstance(caller, Caller):
+        line["workspace"] = str(caller.workspace.id)
+    # Not log.info: it walks the stack for the name of this file, once a request.
+    log.handle(logging.makeLogRecord(line))
 
 
 class PagePolicy:
@@ -75,14 +91,44 @@ class PagePolicy:
             return self._get_response(request)
 
 
+class ApiPolicy:
+    """Keeps /v1 and the probes to HTTPS, and says what kind and length an answer has (PL-19)."""
+
+    def __init__(self, get_response: Handler) -> None:
+        self._get_response = get_response
+        self._redirect = SecurityMiddleware(get_response).process_request
+        self._hsts = _hsts()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self._redirect(request) or self._get_response(request)
+        if response.status_code == PAYLOAD_TOO_LARGE:
+            _read_to_the_end(request)
+        headers = response.headers
+        headers["X-Content-Type-Options"] = "nosniff"
+        if self._hsts and request.is_secure():
+            headers["Strict-Transport-Security"] = self._hsts
+        if not response.streaming and response.status_code != NO_CONTENT:
+            headers["Content-Length"] = str(len(response.content))
+        return response
+
+
+def _read_to_the_end(request: HttpRequest) -> None:
+    # A proxy that is still sending the body when the connection closes reports that, and not our refusal.
+    with suppress(OSError):
+        for _ in range(MAX_DRAINED_CHUNKS):
+            if not request.read(DRAINED_CHUNK_BYTES):
+                return
+
+
 class PagesOnly:
-    """Puts sessions, CSRF and the rest around people's pages, and nothing around /v1 (PL-10).
+    """Puts sessions, CSRF and the rest around people's pages, and next to nothing around /v1 (PL-10).
 
     Pages stay out of every cache (CO-2).
     """
 
     def __init__(self, get_response: Handler) -> None:
-        self._plain = self._pages = get_response
+        self._plain = ApiPolicy(get_response)
+        self._pages = get_response
         self._before_views: list[Callable[..., HttpResponse | None]] = []
         for path in reversed(settings.PAGE_MIDDLEWARE):
             layer = import_string(path)(self._pages)
@@ -108,11 +154,12 @@ class PagesOnly:
 
 def client_address(request: HttpRequest) -> str:
     """Give the caller's address, or nothing where there is none; a forwarded one counts only from a proxy (WM-19)."""
-    peer = _peer(request)
-    if not _is_trusted(peer):
+    peer, proxies = _peer(request), tuple(settings.TRUSTED_PROXIES)
+    if not _is_trusted(peer, proxies):
         return peer
-    hops = [_canonical(hop.strip()) for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-    return next((hop for hop in reversed(hops) if not _is_trusted(hop)), "") or peer
+    hops = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+    callers = (hop for text in reversed(hops) if not _is_trusted(hop := _canonical(text.strip()), proxies))
+    return next(callers, "") or peer
 
 
 def _is_page(request: HttpRequest) -> bool:
@@ -127,17 +174,32 @@ def _method(request: HttpRequest) -> str:
 
 def _request_id(request: HttpRequest) -> str:
     sent = request.META.get("HTTP_X_REQUEST_ID", "")
-    return sent if _ACCEPTED_ID.fullmatch(sent) else f"req_{uuid4().hex}"
+    return sent if _ACCEPTED_ID.fullmatch(sent) else f"req_{token_hex(16)}"
+
+
+def _hsts() -> str:
+    if not settings.SECURE_HSTS_SECONDS:
+        return ""
+    parts = [f"max-age={settings.SECURE_HSTS_SECONDS}"]
+    parts += ["includeSubDomains"] if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else []
+    return "; ".join(parts + (["preload"] if settings.SECURE_HSTS_PRELOAD else []))
 
 
 def _peer(request: HttpRequest) -> str:
     return _canonical(str(request.META.get("REMOTE_ADDR", "")))
 
 
-def _is_trusted(address: str) -> bool:
-    return bool(address) and any(ip_address(address) in ip_network(net) for net in settings.TRUSTED_PROXIES)
+@lru_cache(maxsize=REMEMBERED_ADDRESSES)
+def _is_trusted(address: str, proxies: tuple[str, ...]) -> bool:
+    return bool(address) and any(ip_address(address) in network for network in _networks(proxies))
 
 
+@lru_cache(maxsize=8)
+def _networks(proxies: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+    return tuple(map(ip_network, proxies))
+
+
+@lru_cache(maxsize=REMEMBERED_ADDRESSES)
 def _canonical(text: str) -> str:
     """Write an address in its one form: a server on IPv6 sees IPv4 callers as ::ffff:a.b.c.d."""
     try:

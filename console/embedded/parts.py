@@ -1,4 +1,4 @@
-"""The processes of the demo that stay up: web server, worker and scheduler."""
+"""The processes of the demo that stay up: reader, writer and their front, worker and scheduler."""
 
 import os
 import signal
@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.embedded.front import Ports, front_command
+from console.embedded.port import HOST
 from console.embedded.process import private_log, tied
 from console.embedded.services import PROJECT
 
@@ -24,49 +26,78 @@ class Part:
     log: Path
 
 
-def commands(*, port: int, scratch: Path) -> Mapping[str, Sequence[str]]:
-    """Answer what runs, as in production but for the sizes (PL-14)."""
-    celery = ("celery", "-A", "console")
+@dataclass(frozen=True)
+class Size:
+    """How much of the machine one web server takes."""
+
+    workers: int = 2
+    threads: int = 4
+
+
+def commands(ports: Ports, *, folder: Path) -> Mapping[str, Sequence[str]]:
+    """Answer what runs, as in production but for the sizes, in the order in which it is needed (PL-14)."""
+    celery = (sys.executable, "-m", "celery", "-A", "console")
+    worker = (*celery, "worker", "--concurrency", "2", "--without-gossip", "--without-mingle", "-l", "INFO")
+    beat = (*celery, "beat", "--schedule", str(folder / "beat-schedule"), "-l", "INFO")
+    return {"worker": worker, "beat": beat, **web_commands(ports, folder=folder)}
+
+
+def web_commands(ports: Ports, *, folder: Path, size: Size = Size()) -> Mapping[str, Sequence[str]]:
+    """Answer reader, writer and front, whose configuration is written into the folder (WM-19).
+
+    The servers need `TRUSTED_PROXIES` set to `front.TRUSTED`, and `PROMETHEUS_MULTIPROC_DIR` to one folder of both.
+    """
     return {
-        "web": (
-            *("granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4"),
-            *("--host", "127.0.0.1", "--port", str(port), "console.wsgi:application"),
-        ),
-        "worker": (
-            *celery,
-            "worker",
-            "--concurrency",
-            "2",
-            "--without-gossip",
-            "--without-mingle",
-            "-l",
-            "INFO",
-        ),
-        "beat": (*celery, "beat", "--schedule", str(scratch / "beat-schedule"), "-l", "INFO"),
+        "reader": web_server(port=ports.reader, size=size),
+        "writer": web_server(port=ports.writer, size=size),
+        "front": front_command(ports, folder=folder),
     }
+
+
+def web_server(*, port: int, size: Size) -> Sequence[str]:
+    """Answer one granian over the whole application; a worker that was killed is started again."""
+    return (
+        *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)),
+        *("--workers", str(size.workers), "--blocking-threads", str(size.threads), "--runtime-threads", "1"),
+        *(
+            "--http",
+            "1",
+            "--no-ws",
+            "--no-access-log",
+            "--respawn-failed-workers",
+            "--respawn-interval",
+            "0.5",
+        ),
+        "console.wsgi:application",
+    )
 
 
 @contextmanager
 def running_parts(
     wanted: Mapping[str, Sequence[str]], *, variables: Mapping[str, str], logs: Path
 ) -> Iterator[Sequence[Part]]:
-    """Start the parts, each with a log of its own, and stop them together at the end."""
+    """Start the parts, each with a log of its own; at the end stop the front first, then the others together."""
     parts: list[Part] = []
     try:
-        for name, module in wanted.items():
-            parts.append(_start(name, module, variables=variables, log=logs / f"{name}.log"))
+        for name, command in wanted.items():
+            parts.append(_start(name, command, variables=variables, log=logs / f"{name}.log"))
         yield parts
     finally:
-        for part in parts:
-            part.child.terminate()
-        for part in parts:
-            _wait_or_kill(part)
+        _stop([part for part in parts if part.name == "front"])
+        _stop([part for part in parts if part.name != "front"])
 
 
-def _start(name: str, module: Sequence[str], *, variables: Mapping[str, str], log: Path) -> Part:
+def _stop(parts: Sequence[Part]) -> None:
+    for part in parts:
+        part.child.terminate()
+    for part in parts:
+        _wait_or_kill(part)
+
+
+def _start(name: str, command: Sequence[str], *, variables: Mapping[str, str], log: Path) -> Part:
     with private_log(log) as output:
         child = subprocess.Popen(
-            tied([sys.executable, "-m", *module], death_signal="TERM"),
+            tied(command, death_signal="TERM"),
             cwd=PROJECT,
             env=dict(variables),
             stdin=subprocess.DEVNULL,

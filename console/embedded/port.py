@@ -1,4 +1,4 @@
-"""A free port for the web server, reserved for as long as the run lasts."""
+"""Free ports for the front and the web servers, reserved for as long as the run lasts."""
 
 import socket
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from console.embedded.errors import EmbeddedError
 
 HOST = "127.0.0.1"
 FIRST = 8000
+FIRST_BEHIND = 18000
 TRIES = 200
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from console.embedded.parts import Size
 from tests import factories
 from tests.agentstate.threads import in_parallel
 from tests.api import OverHttp
@@ -92,7 +93,7 @@ def mortal(
     tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, _deployment_key: None
 ) -> Iterator[Server]:
     """A server of this file's own, since it is killed."""
-    running = Server(tmp_path_factory.mktemp("mortal")).start()
+    running = Server(tmp_path_factory.mktemp("mortal"), size=Size(workers=2)).start()
     yield running
     running.stop()
 

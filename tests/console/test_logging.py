@@ -187,6 +187,20 @@ def test_only_plain_values_are_written() -> None:
     assert CANARY not in json.dumps(line)
 
 
+def test_an_exception_as_a_message_is_left_out() -> None:
+    """WM-24: a library that logs an exception, or another object, in place of a sentence quotes nothing."""
+    for said in (ValueError(CANARY), {"body": CANARY}, [CANARY]):
+        line = record("celery.worker", said)  # type: ignore[arg-type]
+        assert line["event"] == "celery.event"
+        assert CANARY not in json.dumps(line)
+
+
+@pytest.mark.parametrize("odd", ["\ud800", 2**70, float("nan"), "é\u2028"])
+def test_any_plain_value_can_be_written(odd: Any) -> None:
+    """PL-11: half a character, a number of any size: the line is written, and is JSON."""
+    assert record("lastro.http", "thing.done", odd=odd)["event"] == "thing.done"
+
+
 def test_a_line_break_makes_no_second_line() -> None:
     """PL-11: whatever is in a line, it is one line of JSON."""
     formatter = next(kept.formatter for kept in logging.root.handlers if is_ours(kept))

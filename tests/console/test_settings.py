@@ -58,8 +58,8 @@ def test_the_deployment_check_is_clean(db: None) -> None:
     assert f"no issues ({len(SILENCED)} silenced)" in run.stdout
 
 
-SILENCED = {"security.W002": "X_FRAME_OPTIONS", "security.W003": "CSRF"}
-"""Django looks for these two in MIDDLEWARE; they stand in PAGE_MIDDLEWARE, which a check of ours looks at."""
+SILENCED = {"security.W001": "SECURE_", "security.W002": "X_FRAME_OPTIONS", "security.W003": "CSRF"}
+"""Django looks for these in MIDDLEWARE; they stand in PAGE_MIDDLEWARE, which a check of ours looks at."""
 
 
 def test_what_is_silenced_is_checked_by_ourselves(settings: Settings) -> None:
@@ -128,6 +128,27 @@ def test_answers_carry_the_headers_of_the_web(db: None, settings: Settings) -> N
     assert headers["Referrer-Policy"] in {"same-origin", "no-referrer"}
     assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert "no-store" in headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["/v1/sources/me", "/v1/nowhere", "/healthz", "/static/console/app.css"])
+def test_every_answer_keeps_to_https_and_its_kind(db: None, settings: Settings, path: str) -> None:
+    """PL-19: the API, the probes and static files carry HSTS and no sniffing, too, and the API its length."""
+    settings.SECURE_HSTS_SECONDS = 31_536_000
+    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
+    answer = Client().get(path, secure=True)
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains; preload"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Strict-Transport-Security" not in Client().get(path).headers
+    if not path.startswith("/static/"):
+        assert int(answer.headers["Content-Length"]) == len(answer.content)
+
+
+def test_the_api_is_reached_by_https_only(db: None, settings: Settings) -> None:
+    """PL-19: a call by plain HTTP to a server of HTTPS is sent there, before anything reads its key."""
+    settings.SECURE_SSL_REDIRECT = True
+    answer = Client().get("/v1/sources/me", headers={"Host": "localhost", "Authorization": "Bearer x"})
+    assert (answer.status_code, answer.headers["Location"]) == (301, "https://localhost/v1/sources/me")
+    assert Client().get("/v1/sources/me", secure=True).status_code == 401
 
 
 def test_a_page_is_answered_under_its_names_only(db: None, settings: Settings) -> None:

