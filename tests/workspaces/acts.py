@@ -183,9 +183,7 @@ ACTS: tuple[Act, ...] = (
     Act(
         name="profile.view",
         on="profile",
-        deed=lambda ground: show_states(
-            profile_id=ground.cast.profile, actor=ACTOR, now=ground.now
-        ),
+        deed=lambda ground: show_states(profile_id=ground.cast.profile, actor=ACTOR, now=ground.now),
     ),
     Act(
         name="workspace.create",
