@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.conf import settings
 
 from agentstate.models import State
 from agentstate.types import StateRow
@@ -19,9 +20,7 @@ from workspaces.scopes import Scope
 from workspaces.types import WorkspaceRef
 
 DECIDING = ("features", "object-types", "masking", "retention")
-READ_WITHIN_SECONDS = 0.25
 WRITE_WITHIN_SECONDS = 12.0
-_READER_WAITS = "200ms"
 _WRITER_WAITS = "8s"
 
 _READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::text)"
@@ -52,8 +51,10 @@ def hot_name(workspace: WorkspaceRef, scope_hash: bytes, agent: str) -> Name:
     return name_of("s", hashlib.sha256(workspace.id.bytes + scope_hash + agent.encode()).digest()[:18])
 
 
-def read_row(place: Place, *, patience: str = _READER_WAITS) -> StateRow | None:
+def read_row(place: Place, *, lock_timeout: str = "") -> StateRow | None:
     """Find the row of a state by one index lookup, which no writer's lock blocks (WM-19)."""
+    # A table that is locked whole is left a little before the reader is.
+    patience = lock_timeout or f"{settings.READ_WITHIN_SECONDS * 800:.0f}ms"
     found = ask(_READ, (place.workspace.id, place.scope.hash, place.agent, patience))
     return _row(found[0]) if found else None
 
@@ -64,7 +65,7 @@ def lock_row(place: Place) -> StateRow | None:
     A row's own lock lets newcomers pass those who wait. The lock of its name does not, and holds before there is a row.
     """
     coherence.lock(place.name)
-    return read_row(place, patience=_WRITER_WAITS)
+    return read_row(place, lock_timeout=_WRITER_WAITS)
 
 
 def lock_state(place: Place) -> State | None:

@@ -2,12 +2,13 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentstate.access import READ_WITHIN_SECONDS, WRITE_WITHIN_SECONDS, Place, place_of
+from agentstate.access import WRITE_WITHIN_SECONDS, Place, place_of
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
 from agentstate.rules.agents import require_agent
 from agentstate.selectors.states import read_state
@@ -95,7 +96,7 @@ class AgentStateView(HotView):
 
 class AgentStateReadView(HotView):
     shape = ReadState
-    seconds = READ_WITHIN_SECONDS
+    seconds = settings.READ_WITHIN_SECONDS
     tag = "Working memory"
     needs = {"POST": _AGENT_STATE}
 

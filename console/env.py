@@ -162,6 +162,11 @@ def rate_limits() -> dict[str, tuple[int, int]]:
     }
 
 
+def read_within_seconds() -> float:
+    """Give how long a read may wait for a database before it is refused (WM-19)."""
+    return _count("READ_WITHIN_MILLISECONDS", 250) / 1000
+
+
 def broker_url() -> str:
     """Give the broker of the Celery workers."""
     return _store("BROKER_URL", "redis://localhost:6379/1", _BROKERS)

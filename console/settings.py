@@ -22,6 +22,7 @@ HOT_STORE_URL = env.hot_store_url()
 HOT_STORE_REQUIRED = env.hot_store_required()
 HOT_STORE_GENERATION = env.hot_store_generation()
 RATE_LIMITS = env.rate_limits()
+READ_WITHIN_SECONDS = env.read_within_seconds()
 
 INSTALLED_APPS = [
     "django.contrib.auth",

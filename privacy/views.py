@@ -90,7 +90,7 @@ class DocumentChangesView(ApiView):
         kind = shape.kind or shape.type
         if kind is None:
             raise errors.InvalidInput(errors=(FieldProblem("/kind", "required", "This member is required."),))
-        require_needs(self.caller, Needs(permission=rules.proposing_permission(kind)))
+        require_needs(self.admitted, Needs(permission=rules.proposing_permission(kind)))
         return self.once(request, lambda: self._propose(request, kind, shape))
 
     def _propose(self, request: Request, kind: str, shape: ProposeChange) -> Response:
@@ -128,7 +128,7 @@ class DocumentApprovalView(ApiView):
 
     def _publish(self, request: Request, change_id: UUID) -> Response:
         change = access.one(DocumentChange, id=change_id)
-        require_needs(self.caller, Needs(permission=rules.publishing_permission(change.kind)))
+        require_needs(self.admitted, Needs(permission=rules.publishing_permission(change.kind)))
         services.publish_change(
             change_id=change_id,
             publisher_id=self.caller.person_id,

@@ -235,8 +235,8 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
 @pytest.fixture(scope="module")
 def cast(server: Server, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
     """The cast, and a second server whose database is not there."""
-    nowhere = {"DATABASE_URL": "postgres://lastro:none@127.0.0.1:1/lastro"}
-    broken = Server(tmp_path_factory.mktemp("broken"), **nowhere).start()
+    nowhere = "postgres://lastro:none@127.0.0.1:1/lastro"
+    broken = Server(tmp_path_factory.mktemp("broken"), DATABASE_URL=nowhere).start()
     with django_db_blocker.unblock():
         yield Cast(server, broken)
     broken.stop()

@@ -64,8 +64,10 @@ def _read_again(place: Place, row: StateRow, live: Live, *, now: datetime) -> St
 def _answer(row: StateRow, plain: bytes, declared: Declared, *, now: datetime) -> StateRead:
     served = served_fields(row, declared, now=now)
     until = valid_until(row, declared)
+    # Where all of it is served, it goes out as it was stored.
+    body: Any = msgspec.Raw(plain) if served.keys() == row.held.keys() else _only(plain, served)
     return StateRead(
-        body=msgspec.Raw(plain) if served.keys() == row.held.keys() else _only(plain, served),
+        body=body,
         version=row.version,
         updated_at=row.updated_at,
         valid_until=until,

@@ -110,7 +110,7 @@ def _connect() -> Any:
 @cache
 def _pool() -> Any:
     """Read the URL once; each thread keeps a connection of its own."""
-    return ConnectionPool.from_url(
+    return ConnectionPool.from_url(  # type: ignore[no-untyped-call]
         settings.HOT_STORE_URL,
         socket_timeout=ANSWER_SECONDS,
         socket_connect_timeout=ANSWER_SECONDS,

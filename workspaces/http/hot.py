@@ -10,10 +10,10 @@ from workspaces.documents import Live
 from workspaces.errors import Problem
 from workspaces.hotstore import Name, Seen
 from workspaces.http import limits, parsers
-from workspaces.http.admission import admit, limit_headers
+from workspaces.http.admission import admit
 from workspaces.http.exceptions import log, plain_problem, problem_of
 from workspaces.http.permissions import Needs, require_needs
-from workspaces.http.views import ApiView
+from workspaces.http.views import ApiView, with_limits
 from workspaces.postgresql.patience import within
 from workspaces.types import WorkspaceRef
 
@@ -37,7 +37,8 @@ class HotView(ApiView):
             if problem.status == 500:
                 log.error("request.failed", exc_info=error)
             response = plain_problem(request, problem)
-        return self._limited(response)
+        with_limits(self, response)
+        return response
 
     def wanted(self, workspace: WorkspaceRef, form: Any) -> Name | None:
         """Name what the request is about, to look at it while the caller is looked up."""
@@ -70,9 +71,3 @@ class HotView(ApiView):
             return self.wanted(workspace, form) if form is not None else None
         except Problem:
             return None
-
-    def _limited(self, response: HttpResponse) -> HttpResponse:
-        if self.admitted is not None:
-            for name, value in limit_headers(self.admitted.spent).items():
-                response[name] = value
-        return response

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from django.db import transaction
+from django.http import HttpRequest
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +22,7 @@ MAX_KEY_LENGTH = 256
 Handler = Callable[[], Response]
 
 
-def key_of(request: Request) -> str | None:
+def key_of(request: Request | HttpRequest) -> str | None:
     """Give the request's Idempotency-Key, or refuse one that is empty, too long or not printable."""
     key = request.headers.get("Idempotency-Key")
     if key is None:

@@ -29,7 +29,7 @@ class ApiView(APIView):
     needs: ClassVar[dict[str, Needs]] = {}
     raw: bytes
     caller: Caller
-    admitted: Admitted | None = None
+    admitted: Admitted
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         with ExitStack() as self._binding:
@@ -55,9 +55,7 @@ class ApiView(APIView):
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
-        if self.admitted is not None:
-            for name, value in limit_headers(self.admitted.spent).items():
-                response[name] = value
+        with_limits(self, response)
         return response
 
     def body(self, request: Request, shape: type[Shape]) -> Shape:
@@ -67,3 +65,10 @@ class ApiView(APIView):
     def once(self, request: Request, handler: Any) -> Response:
         """Run a handler once for each Idempotency-Key."""
         return answered_once(request, self.raw, handler)
+
+
+def with_limits(view: ApiView, response: Any) -> None:
+    """Tell a caller who was admitted what is left in the buckets (PL-5)."""
+    if "admitted" in view.__dict__:
+        for name, value in limit_headers(view.admitted.spent).items():
+            response[name] = value

@@ -18,7 +18,7 @@ def ask(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     with connection.wrap_database_errors:
         cursor = psycopg.Cursor(_ready())
         try:
-            cursor.execute(statement, parameters, prepare=True, binary=True)  # type: ignore[call-overload]
+            cursor.execute(statement, parameters, prepare=True, binary=True)
             rows = cursor.fetchall()
         finally:
             connection.was_told_elsewhere()  # type: ignore[attr-defined]

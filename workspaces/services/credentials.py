@@ -14,7 +14,6 @@ from workspaces import access, audit, coherence
 from workspaces.errors import InvalidInput, NotFound
 from workspaces.models import ApiKey, Person, PersonalToken, Source
 from workspaces.models.credentials import Credential
-from workspaces.postgresql.patience import within
 from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text
 from workspaces.rules.rights import KEY_SCOPES
 from workspaces.selectors.credentials import key_name, secret_hash
@@ -23,7 +22,6 @@ from workspaces.types import Actor, AuditObject, Caller, FieldProblem, Workspace
 
 MAX_AGENT_LENGTH = 256
 MAX_TOKEN_LIFE = timedelta(days=90)
-NOTED_WITHIN_SECONDS = 0.1
 
 _noted: dict[UUID, date] = {}
 
@@ -186,7 +184,7 @@ def note_use(*, caller: Caller, now: datetime) -> None:
     if _noted.get(caller.credential_id) != day:
         _noted[caller.credential_id] = day
         model = ApiKey if caller.is_source else PersonalToken
-        with suppress(DatabaseError), within(NOTED_WITHIN_SECONDS):
+        with suppress(DatabaseError):
             rows = model.objects.filter(id=caller.credential_id)
             rows.exclude(last_used_on=day).update(last_used_on=day)
 
