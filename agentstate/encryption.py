@@ -1,5 +1,6 @@
 """Sealing and opening the body of a state (PL-12)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -9,20 +10,25 @@ import msgspec
 from agentstate.models import State
 from agentstate.types import StateRow
 from workspaces import encryption
+from workspaces.hotstore import Seen
 from workspaces.types import Key, WorkspaceRef
 
 Sealed = State | StateRow
 
 
-def open_plain(workspace: WorkspaceRef, row: Sealed) -> tuple[bytes, Key]:
+def open_plain(
+    workspace: WorkspaceRef, row: Sealed, seen: Mapping[UUID, Seen] = encryption.NOTHING_SEEN
+) -> tuple[bytes, Key]:
     """Decrypt what a live row holds, as compact JSON; give the data key too. Raises KeyDestroyed without its keys."""
-    key = encryption.open_key(workspace, row.handle_id, row.data_key_id)
+    key = encryption.open_key(workspace, row.handle_id, row.data_key_id, seen=seen)
     return encryption.unseal(key, bytes(row.body or b""), context=_context(workspace, row)), key
 
 
-def open_body(workspace: WorkspaceRef, row: Sealed) -> tuple[dict[str, Any], Key]:
+def open_body(
+    workspace: WorkspaceRef, row: Sealed, seen: Mapping[UUID, Seen] = encryption.NOTHING_SEEN
+) -> tuple[dict[str, Any], Key]:
     """Decrypt what a live row holds, as a value. Raises KeyDestroyed when its keys are gone."""
-    plain, key = open_plain(workspace, row)
+    plain, key = open_plain(workspace, row, seen)
     return msgspec.json.decode(plain), key
 
 

@@ -1,8 +1,11 @@
 """Working memory between the two stores: what readers are served, and a writer's turn (WM-18 to WM-20)."""
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from threading import Lock
+from uuid import UUID
 
 import msgspec
 from django.utils import timezone
@@ -10,29 +13,64 @@ from django.utils import timezone
 from agentstate import access
 from agentstate.access import Place
 from agentstate.types import StateRow
-from workspaces import coherence, hotstore
+from workspaces import coherence, encryption, hotstore
 from workspaces.errors import OutcomeUnknown, Problem
-from workspaces.hotstore import HotStoreDown, Mark, Seen
+from workspaces.hotstore import HotStoreDown, Name, Seen
 
 _encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
+# Which keys a state had: a guess at what to look at, by ids that are no secret.
+_MOST_MET = 50_000
+_keys_met: OrderedDict[bytes, tuple[UUID, ...]] = OrderedDict()
+_lock = Lock()
 _decoder = msgspec.msgpack.Decoder(StateRow | None)
 
 
-def current(place: Place, seen: Seen | None = None) -> StateRow | None:
-    """Give the row of a state: from the hot store, else from the database, which no writer blocks (WM-19)."""
-    seen = seen if seen is not None else coherence.look(place.name)
-    payload = coherence.served(place.name, seen, lambda: _entry(access.read_row(place)))
-    return _decoder.decode(payload)
+class Held(msgspec.Struct, frozen=True):
+    """The row of a state, and what was seen of its keys in the same look at the hot store."""
+
+    row: StateRow | None
+    keys: Mapping[UUID, Seen] = encryption.NOTHING_SEEN
+
+
+def names(place: Place) -> list[Name]:
+    """Name a state and the keys that it had when this process met it last, to look at all of them in one call."""
+    return [place.name, *map(encryption.hot_name, _keys_met.get(place.name.entry, ()))]
+
+
+def current(place: Place, seen: Sequence[Seen] = ()) -> Held:
+    """Give a state: from the hot store, else from the database, which no writer blocks (WM-19).
+
+    `seen` is what was seen of `names`.
+    """
+    keys_met = _keys_met.get(place.name.entry, ())
+    first, *rest = seen or coherence.look_at(names(place))
+    payload = coherence.served(place.name, first, lambda: _entry(access.read_row(place)))
+    return _held(place, _decoder.decode(payload), keys_met, rest)
+
+
+def _held(place: Place, row: StateRow | None, keys_met: Sequence[UUID], seen: Sequence[Seen]) -> Held:
+    keys = tuple(key for key in (row.handle_id, row.data_key_id) if key is not None) if row else ()
+    if keys != keys_met:
+        _meet(place, keys)
+    return Held(row, dict(zip(keys_met, seen, strict=False)) if len(keys_met) == len(seen) else {})
+
+
+def _meet(place: Place, keys: tuple[UUID, ...]) -> None:
+    with _lock:
+        _keys_met[place.name.entry] = keys
+        while len(_keys_met) > _MOST_MET:
+            _keys_met.popitem(last=False)
 
 
 class Turn:
     """One write: its marker, what the hot store held when it was put, and what is to be published."""
 
-    def __init__(self, place: Place, marked: Mark | None) -> None:
+    def __init__(self, place: Place) -> None:
         self.place = place
+        self._keys_met = _keys_met.get(place.name.entry, ())
+        self._marked = coherence.begin(place.name, names(place)[1:])
         # After this moment the write must not commit, since its marker may be lifted (WM-20).
         self.commit_until = timezone.now() + timedelta(seconds=hotstore.COMMIT_WITHIN_SECONDS)
-        self._marked = marked
         self._is_known = self._is_gone = False
         self._row: StateRow | None = None
         self.has_changed = False
@@ -42,10 +80,12 @@ class Turn:
         """Tell whether no other writer of the state is at work."""
         return self._marked is not None and self._marked.others == 0
 
-    def current(self) -> StateRow | None:
-        """Give the row as the hot store held it when the marker was put, else from the database."""
-        entry = self._marked.entry if self._marked is not None else None
-        return _decoder.decode(entry) if entry is not None else access.read_row(self.place)
+    def current(self) -> Held:
+        """Give the state as the hot store held it when the marker was put, else from the database."""
+        marked = self._marked
+        if marked is None or marked.entry is None:
+            return Held(access.read_row(self.place))
+        return _held(self.place, _decoder.decode(marked.entry), self._keys_met, marked.seen)
 
     def leaves(self, row: StateRow | None, *, changed: bool) -> None:
         """Note what the database holds at the end of the turn, and whether the turn changed it."""
@@ -82,7 +122,7 @@ def turn(place: Place) -> Iterator[Turn]:
     A refusal has changed nothing: the stored version is published, or the marker lifted, before it is answered. Any
     other error leaves the marker, since whether the write holds is not known: a reader repairs after its deadline.
     """
-    mine = Turn(place, coherence.begin(place.name))
+    mine = Turn(place)
     try:
         yield mine
     except OutcomeUnknown:

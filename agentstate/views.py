@@ -1,5 +1,6 @@
 """Working memory over HTTP (WM-7 to WM-23)."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.conf import settings
@@ -8,6 +9,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agentstate import hotstates
 from agentstate.access import WRITE_WITHIN_SECONDS, Place, place_of
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
 from agentstate.rules.agents import require_agent
@@ -95,6 +97,7 @@ class AgentStateView(HotView):
 
 
 class AgentStateReadView(HotView):
+    _place: Place | None = None
     shape = ReadState
     seconds = settings.READ_WITHIN_SECONDS
     tag = "Working memory"
@@ -134,11 +137,13 @@ class AgentStateReadView(HotView):
     def post(self, request: HttpRequest, form: ReadState) -> StateRead:
         """Read a state; one that was never written is empty at version 0 (WM-17)."""
         require_agent(self.caller, form.agent)
-        place = _place(self.caller.workspace, form)
+        place = self._place or _place(self.caller.workspace, form)
         return read_state(place, self.documents, now=timezone.now(), seen=self.seen)
 
-    def wanted(self, workspace: WorkspaceRef, form: ReadState) -> Name:
-        return _place(workspace, form).name
+    def wanted(self, workspace: WorkspaceRef, form: ReadState) -> Sequence[Name]:
+        """Look at the state, and at the keys that it had when this process read it last."""
+        self._place = _place(workspace, form)
+        return hotstates.names(self._place)
 
 
 class AgentStateDeleteView(ApiView):

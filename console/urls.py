@@ -12,6 +12,8 @@ from workspaces.errors import NotFound, Problem
 from workspaces.http.exceptions import plain_problem, problem_of
 
 urlpatterns = [
+    # First, since each route that stands before them is tried before them.
+    path("", include("agentstate.urls")),
     path("", RedirectView.as_view(pattern_name="console:home"), name="root"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
@@ -19,7 +21,6 @@ urlpatterns = [
     path("v1/openapi.json", docs.OpenApiView.as_view(), name="openapi"),
     path("v1/docs", docs.docs, name="docs"),
     path("console/", include("console.page_urls")),
-    path("", include("agentstate.urls")),
     path("", include("privacy.urls")),
     path("", include("workspaces.urls")),
 ]

@@ -46,10 +46,13 @@ def cold(name: Name, seen: Seen, read: Read) -> bytes:
     return payload
 
 
-def begin(name: Name) -> Mark | None:
-    """Put a writer's marker before anything is changed; None where the deployment may do without (WM-20)."""
+def begin(name: Name, also: Sequence[Name] = ()) -> Mark | None:
+    """Put a writer's marker before anything is changed, and look at more in the same call.
+
+    None where the hot store is away and the deployment may do without (WM-20).
+    """
     try:
-        return hotstore.mark(name)
+        return hotstore.mark(name, also)
     except HotStoreDown as error:
         if settings.HOT_STORE_REQUIRED:
             raise HotStoreUnavailable from error

@@ -12,9 +12,10 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -34,6 +35,8 @@ from workspaces.types import Key, WorkspaceRef, Wrapped
 NONCE_BYTES = 12
 KEPT_UNWRAPPED_SECONDS = 60.0
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
+
+NOTHING_SEEN: Mapping[UUID, Seen] = MappingProxyType({})
 
 _encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
 _unwrapped: dict[UUID, tuple[Key, float]] = {}
@@ -103,16 +106,17 @@ def make_key(workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key,
     return key
 
 
-def open_key(workspace: WorkspaceRef, *chain: UUID | None) -> Key:
+def open_key(workspace: WorkspaceRef, *chain: UUID | None, seen: Mapping[UUID, Seen] = NOTHING_SEEN) -> Key:
     """Unwrap the last key of a chain below the workspace's own, outermost first; None is no link.
 
-    The hot store is asked once for all links, and the database of the keys for what it does not have (WM-19).
-    Raises KeyDestroyed when a link is gone.
+    Links that were not seen yet are looked for in the hot store, in one call, and in the database of the keys what it
+    does not have (WM-19). Raises KeyDestroyed when a link is gone.
     """
     key, links = workspace_key(workspace), [key_id for key_id in chain if key_id is not None]
-    names = [_hot_name(key_id) for key_id in links]
-    for key_id, name, seen in zip(links, names, coherence.look_at(names), strict=True):
-        link = _wrapped(name, seen, partial(find_wrapped, workspace, key_id))
+    unseen = [key_id for key_id in links if key_id not in seen]
+    seen = {**seen, **dict(zip(unseen, coherence.look_at(list(map(hot_name, unseen))), strict=True))}
+    for key_id in links:
+        link = _wrapped(hot_name(key_id), seen[key_id], partial(find_wrapped, workspace, key_id))
         if link.wrapped_by != key.id:
             raise KeyDestroyed
         context = _wrap_context(key_id, workspace.id, link.purpose)
@@ -129,13 +133,18 @@ def find_wrapped(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
     return Wrapped(row.id, row.purpose, row.wrapped_by, bytes(row.wrapped))
 
 
+def hot_name(key_id: UUID) -> Name:
+    """Name a wrapped key in the hot store."""
+    return name_of("w", key_id.bytes)
+
+
 def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
     """Destroy keys now; whatever they sealed is gone (PR-15)."""
     for key_id in key_ids:
         if key_id is not None:
-            marked = coherence.begin(_hot_name(key_id))
+            marked = coherence.begin(hot_name(key_id))
             with bound(workspace.id), transaction.atomic():
-                coherence.lock(_hot_name(key_id))
+                coherence.lock(hot_name(key_id))
                 WrappedKey.objects.filter(id=key_id).delete()
             coherence.end(marked)
 
@@ -218,10 +227,6 @@ def _wrapped(name: Name, seen: Seen, find: Callable[[], Wrapped]) -> Wrapped:
     return msgspec.msgpack.decode(payload, type=Wrapped)
 
 
-def _hot_name(key_id: UUID) -> Name:
-    return name_of("w", key_id.bytes)
-
-
 def _deployment_key() -> Key:
     try:
         return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)
@@ -251,7 +256,7 @@ def _kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) 
     found = _unwrapped.get(key_id)
     if found is not None and time.monotonic() < found[1]:
         return found[0]
-    name = _hot_name(key_id)
+    name = hot_name(key_id)
     stored = _wrapped(name, coherence.look(name), find)
     context = _wrap_context(key_id, workspace_id, stored.purpose)
     key = Key(id=key_id, secret=_master().unwrap(stored.wrapped, context=context))

@@ -2,24 +2,34 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from uuid import UUID
 
 from agentstate import encryption
 from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.rules import bodies, resends
 from agentstate.types import HeldField, Life, StateRow
+from workspaces.encryption import NOTHING_SEEN
 from workspaces.errors import KeyDestroyed
+from workspaces.hotstore import Seen
 from workspaces.types import WorkspaceRef
 
 AnyRow = State | StateRow
 
 
-def life_of(workspace: WorkspaceRef, row: AnyRow | None, declared: Declared, *, now: datetime) -> Life:
+def life_of(
+    workspace: WorkspaceRef,
+    row: AnyRow | None,
+    declared: Declared,
+    *,
+    now: datetime,
+    keys: Mapping[UUID, Seen] = NOTHING_SEEN,
+) -> Life:
     """Open a row; whatever is not live, or has lost its keys, reads as version 0 (WM-9, WM-17)."""
     if row is None or not is_live(row, declared, now=now):
         return _ended(row)
     try:
-        body, key = encryption.open_body(workspace, row)
+        body, key = encryption.open_body(workspace, row, keys)
     except KeyDestroyed:
         return _ended(row)
     held = kept_fields(row, declared, now=now)

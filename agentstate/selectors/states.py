@@ -1,7 +1,7 @@
 """Reading working memory: by agents with content, by people without (WM-17, WM-23)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -39,16 +39,17 @@ class MemoryTotals(msgspec.Struct, frozen=True):
     last_write: datetime | None
 
 
-def read_state(place: Place, live: Live, *, now: datetime, seen: Seen | None = None) -> StateRead:
+def read_state(place: Place, live: Live, *, now: datetime, seen: Sequence[Seen] = ()) -> StateRead:
     """Read a state, from the hot store alone where it is warm (WM-17 to WM-19).
 
     `live` are the documents as the request saw them, `seen` what it saw of the state.
     """
-    row, declared = hotstates.current(place, seen), documents.declared_for(place.agent, live)
+    held, declared = hotstates.current(place, seen), documents.declared_for(place.agent, live)
+    row = held.row
     if row is None or not is_live(row, declared, now=now):
         return StateRead()
     try:
-        plain, _ = encryption.open_plain(place.workspace, row)
+        plain, _ = encryption.open_plain(place.workspace, row, held.keys)
     except KeyDestroyed:
         return _read_again(place, row, live, now=now)
     return _answer(row, plain, declared, now=now)

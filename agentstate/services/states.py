@@ -11,7 +11,7 @@ from agentstate import access, documents, encryption, hotstates
 from agentstate.access import Place
 from agentstate.documents import Declared
 from agentstate.errors import ScopeKindNotDeclared, SubjectMismatch
-from agentstate.hotstates import Turn
+from agentstate.hotstates import Held, Turn
 from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
@@ -125,11 +125,11 @@ def _store_at_once(
 
     What is known may be out of date, so only a write that is stored, and thereby proves it, is answered from here.
     """
-    row = turn.current()
-    if not _is_simple(turn.place, write, row):
+    held = turn.current()
+    if not _is_simple(turn.place, write, held.row):
         return None
     try:
-        attempt = _attempt(caller, write, turn.place, seen, row, now=now)
+        attempt = _attempt(caller, write, turn.place, seen, held, now=now)
         draft = _decide(attempt)
     except Problem:
         return None
@@ -160,7 +160,7 @@ def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetim
     require_feature(documents.FEATURE, documents_now)
     row = access.lock_row(turn.place)
     turn.leaves(row, changed=False)
-    attempt = _attempt(caller, write, turn.place, documents_now, row, now=now)
+    attempt = _attempt(caller, write, turn.place, documents_now, Held(row), now=now)
     draft = _decide(attempt)
     if not isinstance(draft, Draft):
         return draft
@@ -197,11 +197,12 @@ def _is_simple(place: Place, write: StateWrite, row: StateRow | None) -> bool:
 
 
 def _attempt(
-    caller: Caller, write: StateWrite, place: Place, live: Live, row: StateRow | None, *, now: datetime
+    caller: Caller, write: StateWrite, place: Place, live: Live, held: Held, *, now: datetime
 ) -> _Attempt:
     declared = documents.declared_for(write.agent, live)
+    row = held.row
     now = max(now, row.updated_at) if row is not None else now
-    life = life_of(caller.workspace, row, declared, now=now)
+    life = life_of(caller.workspace, row, declared, now=now, keys=held.keys)
     return _Attempt(caller, write, place, declared, row, life, now)
 
 

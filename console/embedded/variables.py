@@ -9,7 +9,7 @@ from console.embedded.files import create_private, own_folder
 from console.embedded.services import Services
 
 KEY_BYTES = 32
-# Tests ask as fast as they can, all from one address; and a bound in time is taken ten times, on a machine that is busy.
+# Tests ask as fast as they can, all from one address, and give a busy machine ten times the time.
 UNHURRIED = {"RATE_PER_KEY": "100000", "RATE_PER_ADDRESS": "100000", "READ_WITHIN_MILLISECONDS": "2500"}
 LOOPBACK = "127.0.0.1,localhost"
 

@@ -67,12 +67,13 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A writer's marker on one thing: who put it, how many others are at work, and what the entry was then."""
+    """A writer's marker on one thing: who put it, how many others are at work, and what was seen then."""
 
     name: Name
     writer: str
     others: int
     entry: bytes | None = None
+    seen: list[Seen] = []
 
 
 def look(names: Sequence[Name], *, buckets: Sequence[Bucket] = ()) -> tuple[Spent, list[Seen]]:
@@ -81,19 +82,16 @@ def look(names: Sequence[Name], *, buckets: Sequence[Bucket] = ()) -> tuple[Spen
     Where a bucket is empty, nothing is taken and nothing seen.
     """
     keys = [bucket.key for bucket in buckets]
-    for name in names:
-        keys += (name.entry, name.marker)
-    answer = run("look", keys, _rates(buckets))
-    values = answer[3] if len(answer) > 3 else []
-    seen = [Seen(values[at], values[at + 1]) for at in range(0, len(values), 2)]
-    return Spent(wait_ms=answer[0], remaining=answer[1], full_ms=answer[2]), seen
+    answer = run("look", keys + _both(names), _rates(buckets))
+    spent = Spent(wait_ms=answer[0], remaining=answer[1], full_ms=answer[2])
+    return spent, _seen(answer[3] if len(answer) > 3 else [])
 
 
-def mark(name: Name) -> Mark:
-    """Put a marker, so that no reader is served from the entry and none fills it. Raises HotStoreDown."""
-    writer = secrets.token_hex(6)
-    others, entry = run("mark", [name.entry, name.marker, name.token], [writer, MARKER_MS])
-    return Mark(name, writer, others, entry[CHANGE_DIGITS:] if entry is not None else None)
+def mark(name: Name, also: Sequence[Name] = ()) -> Mark:
+    """Put a marker, so that no reader is served from the entry and none fills it; look at more. Raises HotStoreDown."""
+    writer, keys = secrets.token_hex(6), [name.entry, name.marker, name.token]
+    others, entry, values = run("mark", keys + _both(also), [writer, MARKER_MS])
+    return Mark(name, writer, others, entry[CHANGE_DIGITS:] if entry is not None else None, _seen(values))
 
 
 def publish(marked: Mark, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:
@@ -131,6 +129,14 @@ def repair(name: Name, writer: str, *, change: int, payload: bytes, kept_ms: int
     """Lift a marker that is past its deadline; the caller holds the lock under which it read. Raises HotStoreDown."""
     number = _number(change)
     run("repair", [name.entry, name.marker], [writer, number, number.encode() + payload, kept_ms])
+
+
+def _both(names: Sequence[Name]) -> list[bytes]:
+    return [key for name in names for key in (name.entry, name.marker)]
+
+
+def _seen(values: Sequence[bytes | None]) -> list[Seen]:
+    return [Seen(values[at], values[at + 1]) for at in range(0, len(values), 2)]
 
 
 def _number(change: int) -> str:

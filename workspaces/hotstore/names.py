@@ -1,6 +1,7 @@
 """The names of what the hot store keeps. The parts of one thing share a slot of a cluster."""
 
 from base64 import urlsafe_b64encode
+from functools import lru_cache
 
 import msgspec
 from django.conf import settings
@@ -19,7 +20,12 @@ def name_of(kind: str, *ids: bytes) -> Name:
 
     The generation of the deployment is part of every name: a new one makes all that is kept void.
     """
-    tag = f"{settings.HOT_STORE_GENERATION}{kind}".encode() + urlsafe_b64encode(b"".join(ids)).rstrip(b"=")
+    return _name(settings.HOT_STORE_GENERATION, kind, ids)
+
+
+@lru_cache(maxsize=16_384)
+def _name(generation: int, kind: str, ids: tuple[bytes, ...]) -> Name:
+    tag = f"{generation}{kind}".encode() + urlsafe_b64encode(b"".join(ids)).rstrip(b"=")
     return Name(entry=b"e{%b}" % tag, marker=b"m{%b}" % tag, token=b"t{%b}" % tag)
 
 

@@ -17,22 +17,22 @@ from workspaces.selectors.credentials import KeyFacts, key_facts, key_name, pers
 from workspaces.services import credentials
 from workspaces.types import Caller, Origin, WorkspaceRef
 
-Wanted = Callable[[WorkspaceRef], Name | None]
+Wanted = Callable[[WorkspaceRef], Sequence[Name]]
 """Names what a request is about, once it is known in which workspace."""
 
 NOTHING_SEEN = Seen()
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """A caller who may go on, with the live documents, and what was seen of the thing that the request is about."""
+    """A caller who may go on, with the live documents, and what was seen of what the request is about."""
 
     caller: Caller
     live: Live
     spent: Spent
-    seen: Seen | None = None
+    seen: Sequence[Seen] = ()
 
 
-def admit(request: HttpRequest, wanted: Wanted = lambda _: None) -> Admitted:
+def admit(request: HttpRequest, wanted: Wanted = lambda _: ()) -> Admitted:
     """Find out who calls, and take a token from the buckets of the key and of the address.
 
     Raises Unauthenticated, Forbidden and RateLimited.
@@ -84,7 +84,7 @@ def _of(caller: Caller, wanted: Wanted) -> Admitted:
 def _admitted(caller: Caller, spent: Spent, seen: Sequence[Seen]) -> Admitted:
     with access.bound(caller.workspace.id):
         live = documents.served(seen[0])
-    return Admitted(caller, live, spent, seen[1] if len(seen) > 1 else None)
+    return Admitted(caller, live, spent, seen[1:])
 
 
 def _facts(key_id: str, seen: Seen) -> KeyFacts | None:
@@ -103,9 +103,7 @@ def _entry(name: Name, facts: KeyFacts | None) -> bytes:
 
 
 def _names(caller: Caller, wanted: Wanted) -> list[Name]:
-    name = wanted(caller.workspace)
-    heads = documents.heads_name(caller.workspace.id)
-    return [heads, name] if name is not None else [heads]
+    return [documents.heads_name(caller.workspace.id), *wanted(caller.workspace)]
 
 
 def _look(names: Sequence[Name], *buckets: Bucket) -> tuple[Spent, list[Seen]]:

@@ -1,5 +1,6 @@
 """The two routes that agents wait for: views of REST framework that answer without its negotiation and its request."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ class HotView(ApiView):
     shape: ClassVar[type]
     seconds: ClassVar[float]
     documents: Live
-    seen: Seen | None
+    seen: Sequence[Seen]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         if request.method not in self.needs:
@@ -40,9 +41,9 @@ class HotView(ApiView):
         with_limits(self, response)
         return response
 
-    def wanted(self, workspace: WorkspaceRef, form: Any) -> Name | None:
+    def wanted(self, workspace: WorkspaceRef, form: Any) -> Sequence[Name]:
         """Name what the request is about, to look at it while the caller is looked up."""
-        return None
+        return ()
 
     def _answer(self, request: HttpRequest, needs: Needs) -> HttpResponse:
         route: Any = request.resolver_match
@@ -66,8 +67,8 @@ class HotView(ApiView):
         except Problem as refusal:
             return None, refusal
 
-    def _wanted(self, workspace: WorkspaceRef, form: Any) -> Name | None:
+    def _wanted(self, workspace: WorkspaceRef, form: Any) -> Sequence[Name]:
         try:
-            return self.wanted(workspace, form) if form is not None else None
+            return self.wanted(workspace, form) if form is not None else ()
         except Problem:
-            return None
+            return ()

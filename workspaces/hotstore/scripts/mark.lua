@@ -1,6 +1,6 @@
 -- Put a writer's marker on an entry and make every fill token void (WM-20).
--- KEYS: entry, marker, token. ARGV: writer, its life in milliseconds. Gives how many other writers are at work,
--- and the entry.
+-- KEYS: entry, marker, token, and more to look at. ARGV: writer, its life in milliseconds.
+-- Gives how many other writers are at work, the entry, and the rest.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local stored = redis.call('GET', KEYS[2])
@@ -14,4 +14,8 @@ end
 marker.writers[ARGV[1]] = now + tonumber(ARGV[2])
 redis.call('SET', KEYS[2], cmsgpack.pack(marker))
 redis.call('DEL', KEYS[3])
-return {others, redis.call('GET', KEYS[1])}
+local rest = {}
+if #KEYS > 3 then
+  rest = redis.call('MGET', unpack(KEYS, 4))
+end
+return {others, redis.call('GET', KEYS[1]), rest}
