@@ -1,0 +1,202 @@
+"""Clients that write, read and delete a few states over HTTP, and write down what they asked and were told.
+
+This module is run in processes of its own (`python -m tests.linearizability.players`): the plan comes as JSON on the
+standard input, the operations leave as JSON on the standard output. It knows nothing of Django.
+"""
+
+import http.client
+import json
+import random
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tests.linearizability.history import Answer, Kind, Operation, Outcome, body_of
+
+AGENT = "order-taker"
+FIELDS = ("a", "b", "c", "d")
+UNDECLARED = "undeclared"
+CAP_BYTES = 400
+OVER_CAP = "x" * CAP_BYTES
+PATHS = {"read": "/v1/agent-state/read", "delete": "/v1/agent-state/delete"}
+CERTAINLY_NOTHING = ("hot_store_unavailable",)
+"""Codes of a 503 after which nothing was stored (WM-20)."""
+
+DEEDS = ("read", "merge", "cas", "delete", "undeclared", "over_cap", "again")
+WEIGHTS = (46, 22, 22, 2, 2, 2, 4)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Which states to play on, for how long, with how many clients, and from which seed."""
+
+    base_url: str
+    key: str
+    states: tuple[str, ...]
+    name: str
+    seed: int
+    seconds: float
+    clients: int = 5
+    patience_seconds: float = 5.0
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What a client is about to ask."""
+
+    state: str
+    kind: Kind
+    changes: dict[str, str | None] = {}
+    if_version: int | None = None
+    name: str | None = None
+
+
+class Player:
+    """One client: one connection, one request at a time, and what it knows of each state."""
+
+    def __init__(self, plan: Plan, number: int, until: float) -> None:
+        self._plan, self._until = plan, until
+        self._name = f"{plan.name}{number}"
+        self._chance = random.Random(f"{plan.seed} {self._name}")  # noqa: S311
+        self._numbers = count()
+        self._versions = dict.fromkeys(plan.states, 0)
+        self._named: list[Wish] = []
+        self._connection: http.client.HTTPConnection | None = None
+        self.operations: list[Operation] = []
+
+    def play(self) -> None:
+        """Go on until the time is over."""
+        while time.monotonic() < self._until:
+            self._try(self._wish())
+
+    def _try(self, wish: Wish) -> None:
+        """Ask, and ask again after a lost answer: with an Idempotency-Key mostly, without one sometimes."""
+        for _ in range(6):
+            is_answered = self._ask(wish)
+            patience = 0.95 if wish.name else 0.1
+            if is_answered or wish.kind == "read" or self._chance.random() > patience:
+                return
+            time.sleep(self._chance.uniform(0, 0.3))
+
+    def _wish(self) -> Wish:
+        state = self._chance.choice(self._plan.states)
+        deed = self._chance.choices(DEEDS, WEIGHTS)[0]
+        if deed == "again" and self._named:
+            return self._chance.choice(self._named)
+        if deed in {"read", "again"}:
+            return Wish(state, "read")
+        if deed == "delete":
+            return Wish(
+                state, "delete", if_version=self._version(state) if self._chance.random() < 0.5 else None
+            )
+        return self._write(state, deed)
+
+    def _write(self, state: str, deed: str) -> Wish:
+        kind: Kind = "merge" if deed == "merge" or self._chance.random() < 0.3 else "cas"
+        fields = self._chance.sample(FIELDS, self._chance.choice((1, 1, 2)))
+        changes: dict[str, str | None] = {field: self._value() for field in fields}
+        if kind == "merge" and self._chance.random() < 0.1:
+            changes[fields[0]] = None
+        if deed in {"undeclared", "over_cap"}:
+            changes |= {UNDECLARED: "1"} if deed == "undeclared" else {fields[0]: OVER_CAP}
+        has_condition = kind == "cas" or self._chance.random() < 0.2
+        name = f"{self._value()}-key" if self._chance.random() < 0.6 else None
+        wish = Wish(state, kind, changes, self._version(state) if has_condition else None, name)
+        self._named = [*self._named[-4:], wish] if name else self._named
+        return wish
+
+    def _value(self) -> str:
+        return f"{self._name}.{next(self._numbers)}"
+
+    def _version(self, state: str) -> int:
+        return max(0, self._versions[state] + self._chance.choices((0, -1, 1), (90, 5, 5))[0])
+
+    def _ask(self, wish: Wish) -> bool:
+        """Make one request and write it down; tell whether it was answered for certain."""
+        called = time.monotonic_ns()
+        try:
+            status, answer = self._request(wish)
+        except (OSError, http.client.HTTPException, ValueError):
+            self._hang_up()
+            status, answer = 0, None
+        returned = time.monotonic_ns()
+        if status == 503 and answer and answer.get("code") in CERTAINLY_NOTHING:
+            return False
+        understood = understand(wish.kind, status, answer) if answer is not None else None
+        self._note(wish, called, returned, understood)
+        return understood is not None
+
+    def _note(self, wish: Wish, called: int, returned: int, answer: Answer | None) -> None:
+        end = {} if answer is None else {"returned": returned, "answer": answer}
+        asked = {name: getattr(wish, name) for name in wish.__struct_fields__}
+        self.operations.append(Operation(number=0, client=self._name, called=called, **asked, **end))  # type: ignore[arg-type]
+        if answer is not None and answer.outcome != "conflict":
+            self._versions[wish.state] = answer.version
+
+    def _request(self, wish: Wish) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer {self._plan.key}", "Content-Type": "application/json"}
+        if wish.name:
+            headers["Idempotency-Key"] = wish.name
+        method, path = ("POST", PATHS[wish.kind]) if wish.kind in PATHS else ("PUT", "/v1/agent-state")
+        connection = self._connected()
+        connection.request(method, path, json.dumps(_body(wish)), headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def _connected(self) -> http.client.HTTPConnection:
+        if self._connection is None:
+            place = urlsplit(self._plan.base_url)
+            self._connection = http.client.HTTPConnection(
+                str(place.hostname), place.port, timeout=self._plan.patience_seconds
+            )
+        return self._connection
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+
+def _body(wish: Wish) -> dict[str, Any]:
+    body: dict[str, Any] = {"scope": {"kind": "conversation", "id": wish.state}, "agent": AGENT}
+    if wish.if_version is not None:
+        body["if_version"] = wish.if_version
+    if wish.kind in PATHS:
+        return body
+    changes = {field: {"$delete": True} if value is None else value for field, value in wish.changes.items()}
+    return body | {"mode": "cas" if wish.kind == "cas" else "merge_by_key", "body": changes}
+
+
+def understand(kind: Kind, status: int, body: Any) -> Answer | None:
+    """Bring an answer into the form that the checker knows; none for one that leaves it open what happened."""
+    if status == 412:
+        return Answer("conflict")
+    if status >= 500:
+        return None
+    if status != 200:
+        raise RuntimeError(f"{kind} was answered {status} {body.get('code')}")
+    if kind == "read":
+        return Answer("read", body["version"], body["epoch"], body_of(body["body"]))
+    if kind == "delete":
+        return Answer("deleted" if body["deleted"] else "absent")
+    outcome: Outcome = "stored" if body["stored"] else body["reason"]
+    return Answer(outcome, body["version"], body["epoch"])
+
+
+def main() -> None:
+    """Play the plan of the standard input, every client at once."""
+    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
+    until = time.monotonic() + plan.seconds
+    players = [Player(plan, number, until) for number in range(plan.clients)]
+    with ThreadPoolExecutor(len(players)) as pool:
+        for done in [pool.submit(player.play) for player in players]:
+            done.result()
+    operations = [operation for player in players for operation in player.operations]
+    sys.stdout.buffer.write(msgspec.json.encode(operations))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Everything that a game needs: services that may die, web servers over them, a workspace, and players."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from console.embedded.port import reserved_port
+from console.embedded.services import PROJECT
+from tests.linearizability.chaos import Chaos
+from tests.linearizability.checker import problems
+from tests.linearizability.history import MILLISECOND, Operation
+from tests.linearizability.model import Model
+from tests.linearizability.players import CAP_BYTES, FIELDS, Plan
+from tests.linearizability.services import Mortal, mortal_services
+from tests.linearizability.web import SOUND, Web
+
+MODEL = Model(declared=frozenset(FIELDS), cap_bytes=CAP_BYTES)
+FIRST_PORT = 20_000
+STATES, PLAYER_PROCESSES = 4, 2
+
+
+class Game(msgspec.Struct, frozen=True):
+    """What happened in one game."""
+
+    operations: tuple[Operation, ...]
+    mishaps: tuple[tuple[int, str], ...]
+
+    def problems(self) -> list[str]:
+        """List what no correct server could have answered."""
+        return problems(self.operations, MODEL)
+
+    def told_mishaps(self) -> str:
+        """Write the mishaps, on the clock of the problems."""
+        since = min((operation.called for operation in self.operations), default=0)
+        return "\n".join(
+            f"  {(moment - since) / MILLISECOND:10.3f} ms  {what}" for moment, what in self.mishaps
+        )
+
+    @property
+    def answered(self) -> int:
+        return sum(operation.answer is not None for operation in self.operations)
+
+
+class World:
+    """The services and one key on them; web servers come and go with the application that is tried."""
+
+    def __init__(self, services: dict[str, Mortal], folder: Path) -> None:
+        self.services, self._folder = services, folder
+        self.variables = {name: url for each in services.values() for name, url in each.variables.items()}
+        self._run("manage.py", "migrate", "--no-input")
+        self.key = self._run("-m", "tests.linearizability.prepare")
+
+    @contextmanager
+    def web(self, application: str = SOUND, **variables: str) -> Iterator[Web]:
+        """Run the web servers of an application."""
+        with reserved_port(first=FIRST_PORT) as port:
+            running = Web(port, self._folder, {**self.variables, **variables}, application)
+            try:
+                yield running.start()
+            finally:
+                running.kill()
+
+    def play(self, web: Web, *, seed: int, seconds: float) -> Game:
+        """Let players and mishaps loose at once; the mishaps in this thread, which outlives what they start."""
+        states = tuple(f"c-{uuid4().hex}" for _ in range(STATES))
+        plans = [
+            Plan(web.url, self.key, states, name=f"{letter}", seed=seed, seconds=seconds)
+            for letter in "pqrs"[:PLAYER_PROCESSES]
+        ]
+        chaos = Chaos(web, self.services, seed)
+        until = time.monotonic() + seconds
+        with ThreadPoolExecutor(len(plans)) as pool:
+            playing = [pool.submit(played, plan) for plan in plans]
+            chaos.rage(until)
+            operations = [operation for each in playing for operation in each.result()]
+        numbered = (msgspec.structs.replace(each, number=number) for number, each in enumerate(operations))
+        return Game(tuple(numbered), tuple(chaos.told))
+
+    def _run(self, *command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=PROJECT,
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout
+
+    def _environment(self) -> Mapping[str, str]:
+        return {**os.environ, "DJANGO_SETTINGS_MODULE": "console.settings", **self.variables}
+
+
+def played(plan: Plan) -> Sequence[Operation]:
+    """Play a plan in a process of its own; give what its clients wrote down."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.linearizability.players"],
+        cwd=PROJECT,
+        input=msgspec.json.encode(plan),
+        capture_output=True,
+        check=False,
+        timeout=plan.seconds + 60,
+    )
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    return msgspec.json.decode(done.stdout, type=list[Operation])
+
+
+@contextmanager
+def made_world(folder: Path) -> Iterator[World]:
+    """Start the services, make the tables and a workspace."""
+    with mortal_services() as services:
+        yield World(services, folder)
