@@ -32,10 +32,12 @@ class Chaos:
         }
         self.told: list[tuple[int, str]] = []
 
-    def rage(self, until: float) -> None:
-        """Go on until the time is over."""
-        while time.monotonic() < until:
-            time.sleep(self._chance.uniform(*GAP_SECONDS))
+    def rage(self, calm_seconds: float) -> None:
+        """Go on until the calm between the mishaps has lasted long enough: a slow machine plays no less."""
+        while calm_seconds > 0:
+            gap = self._chance.uniform(*GAP_SECONDS)
+            time.sleep(gap)
+            calm_seconds -= gap
             self.strike()
 
     def strike(self) -> None:

@@ -1,7 +1,7 @@
 """Clients that write, read and delete a few states over HTTP, and write down what they asked and were told.
 
-This module is run in processes of its own (`python -m tests.linearizability.players`): the plan comes as JSON on the
-standard input, the operations leave as JSON on the standard output. It knows nothing of Django.
+This module is run in processes of its own (`python -m tests.linearizability.players`): the plan comes as a line of
+JSON on the standard input, whose end ends the game; the operations leave as JSON. It knows nothing of Django.
 """
 
 import http.client
@@ -11,6 +11,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from threading import Event
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,14 +33,13 @@ WEIGHTS = (46, 22, 22, 2, 2, 2, 4)
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Which states to play on, for how long, with how many clients, and from which seed."""
+    """Which states to play on, with how many clients, and from which seed."""
 
     base_url: str
     key: str
     states: tuple[str, ...]
     name: str
     seed: int
-    seconds: float
     clients: int = 5
     patience_seconds: float = 5.0
 
@@ -57,8 +57,8 @@ class Wish(msgspec.Struct, frozen=True):
 class Player:
     """One client: one connection, one request at a time, and what it knows of each state."""
 
-    def __init__(self, plan: Plan, number: int, until: float) -> None:
-        self._plan, self._until = plan, until
+    def __init__(self, plan: Plan, number: int, is_over: Event) -> None:
+        self._plan, self._is_over = plan, is_over
         self._name = f"{plan.name}{number}"
         self._chance = random.Random(f"{plan.seed} {self._name}")  # noqa: S311
         self._numbers = count()
@@ -68,8 +68,8 @@ class Player:
         self.operations: list[Operation] = []
 
     def play(self) -> None:
-        """Go on until the time is over."""
-        while time.monotonic() < self._until:
+        """Go on until the game is over."""
+        while not self._is_over.is_set():
             self._try(self._wish())
 
     def _try(self, wish: Wish) -> None:
@@ -187,12 +187,17 @@ def understand(kind: Kind, status: int, body: Any) -> Answer | None:
 
 
 def main() -> None:
-    """Play the plan of the standard input, every client at once."""
-    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
-    until = time.monotonic() + plan.seconds
-    players = [Player(plan, number, until) for number in range(plan.clients)]
+    """Play the plan, every client at once, until the standard input ends."""
+    plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
+    is_over = Event()
+    players = [Player(plan, number, is_over) for number in range(plan.clients)]
     with ThreadPoolExecutor(len(players)) as pool:
-        for done in [pool.submit(player.play) for player in players]:
+        playing = [pool.submit(player.play) for player in players]
+        sys.stdout.write("playing\n")
+        sys.stdout.flush()
+        sys.stdin.buffer.read()
+        is_over.set()
+        for done in playing:
             done.result()
     operations = [operation for player in players for operation in player.operations]
     sys.stdout.buffer.write(msgspec.json.encode(operations))

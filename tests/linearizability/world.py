@@ -3,10 +3,8 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -24,7 +22,8 @@ from tests.linearizability.web import SOUND, Web
 
 MODEL = Model(declared=frozenset(FIELDS), cap_bytes=CAP_BYTES)
 FIRST_PORT = 20_000
-STATES, PLAYER_PROCESSES = 4, 2
+STATES, PLAYERS = 4, ("p", "q")
+END_SECONDS = 60
 
 
 class Game(msgspec.Struct, frozen=True):
@@ -71,16 +70,12 @@ class World:
     def play(self, web: Web, *, seed: int, seconds: float) -> Game:
         """Let players and mishaps loose at once; the mishaps in this thread, which outlives what they start."""
         states = tuple(f"c-{uuid4().hex}" for _ in range(STATES))
-        plans = [
-            Plan(web.url, self.key, states, name=f"{letter}", seed=seed, seconds=seconds)
-            for letter in "pqrs"[:PLAYER_PROCESSES]
-        ]
+        plans = [Plan(web.url, self.key, states, name=name, seed=seed) for name in PLAYERS]
         chaos = Chaos(web, self.services, seed)
-        until = time.monotonic() + seconds
-        with ThreadPoolExecutor(len(plans)) as pool:
-            playing = [pool.submit(played, plan) for plan in plans]
-            chaos.rage(until)
-            operations = [operation for each in playing for operation in each.result()]
+        with ExitStack() as stack:
+            playing = [stack.enter_context(started(plan)) for plan in plans]
+            chaos.rage(seconds)
+            operations = [operation for each in playing for operation in ended(each)]
         numbered = (msgspec.structs.replace(each, number=number) for number, each in enumerate(operations))
         return Game(tuple(numbered), tuple(chaos.told))
 
@@ -100,18 +95,27 @@ class World:
         return {**os.environ, "DJANGO_SETTINGS_MODULE": "console.settings", **self.variables}
 
 
-def played(plan: Plan) -> Sequence[Operation]:
-    """Play a plan in a process of its own; give what its clients wrote down."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.linearizability.players"],
-        cwd=PROJECT,
-        input=msgspec.json.encode(plan),
-        capture_output=True,
-        check=False,
-        timeout=plan.seconds + 60,
-    )
-    assert done.returncode == 0, done.stderr.decode()[-3000:]
-    return msgspec.json.decode(done.stdout, type=list[Operation])
+@contextmanager
+def started(plan: Plan) -> Iterator["subprocess.Popen[bytes]"]:
+    """Let a plan be played in a process of its own, and wait until it is."""
+    command = [sys.executable, "-m", "tests.linearizability.players"]
+    with subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as playing:
+        try:
+            assert playing.stdin
+            assert playing.stdout
+            playing.stdin.write(msgspec.json.encode(plan) + b"\n")
+            playing.stdin.flush()
+            assert playing.stdout.readline() == b"playing\n"
+            yield playing
+        finally:
+            playing.kill()
+
+
+def ended(playing: "subprocess.Popen[bytes]") -> Sequence[Operation]:
+    """End a game; give what its clients wrote down."""
+    told, _ = playing.communicate(timeout=END_SECONDS)
+    assert playing.returncode == 0
+    return msgspec.json.decode(told, type=list[Operation])
 
 
 @contextmanager
