@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from tests.linearizability.services import Mortal, hot_store, paused
@@ -13,39 +13,64 @@ from tests.linearizability.web import Web
 Deed = Callable[[], None]
 GAP_SECONDS = (0.2, 1.2)
 
+WORKER_KILLED, SERVER_KILLED = "a web worker was killed", "a web server was killed"
+HOT_STORE_FLUSHED, HOT_STORE_HELD = "the hot store was flushed", "the hot store stood still"
+HOT_STORE_KILLED, DATABASE_RESTARTED = "the hot store was killed", "the database was started again"
+DATABASE_HELD, DATABASE_KILLED = "the database stood still", "the database was killed"
+
+WEIGHTS: Mapping[str, int] = {
+    WORKER_KILLED: 4,
+    SERVER_KILLED: 2,
+    HOT_STORE_FLUSHED: 5,
+    HOT_STORE_HELD: 3,
+    HOT_STORE_KILLED: 1,
+    DATABASE_RESTARTED: 2,
+    DATABASE_HELD: 2,
+    DATABASE_KILLED: 1,
+}
+"""How often each mishap happens, one against another."""
+
 
 class Chaos:
     """One mishap after another. Every one of them ends with all that was running running again."""
 
-    def __init__(self, web: Web, services: dict[str, Mortal], seed: int) -> None:
+    def __init__(
+        self,
+        web: Web,
+        services: dict[str, Mortal],
+        seed: int,
+        *,
+        weights: Mapping[str, int] = WEIGHTS,
+        gap_seconds: tuple[float, float] = GAP_SECONDS,
+    ) -> None:
         self._web, self._services = web, services
         self._chance = random.Random(f"chaos {seed}")  # noqa: S311
-        self._deeds: dict[str, tuple[int, Deed]] = {
-            "a web worker was killed": (4, self._kill_worker),
-            "a web server was killed": (2, self._kill_server),
-            "the hot store was flushed": (5, self._flush),
-            "the hot store stood still": (3, self._hold_hot_store),
-            "the hot store was started again": (1, self._restart_hot_store),
-            "the database was started again": (2, self._restart_database),
-            "the database stood still": (2, self._hold_database),
-            "the database was killed": (1, self._kill_database),
+        self._weights, self._gap_seconds = weights, gap_seconds
+        self._deeds: dict[str, Deed] = {
+            WORKER_KILLED: self._kill_worker,
+            SERVER_KILLED: self._kill_server,
+            HOT_STORE_FLUSHED: self._flush,
+            HOT_STORE_HELD: self._hold_hot_store,
+            HOT_STORE_KILLED: self._restart_hot_store,
+            DATABASE_RESTARTED: self._restart_database,
+            DATABASE_HELD: self._hold_database,
+            DATABASE_KILLED: self._kill_database,
         }
         self.told: list[tuple[int, str]] = []
 
     def rage(self, calm_seconds: float) -> None:
         """Go on until the calm between the mishaps has lasted long enough: a slow machine plays no less."""
         while calm_seconds > 0:
-            gap = self._chance.uniform(*GAP_SECONDS)
+            gap = self._chance.uniform(*self._gap_seconds)
             time.sleep(gap)
             calm_seconds -= gap
             self.strike()
 
     def strike(self) -> None:
         """Let one mishap happen."""
-        names, weights = list(self._deeds), [weight for weight, _ in self._deeds.values()]
-        name = self._chance.choices(names, weights)[0]
+        name = self._chance.choices(list(self._weights), list(self._weights.values()))[0]
         self.told.append((time.monotonic_ns(), name))
-        self._deeds[name][1]()
+        self._deeds[name]()
 
     def _kill_worker(self) -> None:
         workers = self._web.workers(self._chance.choice(self._web.names))

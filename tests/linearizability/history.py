@@ -26,7 +26,8 @@ class Answer(msgspec.Struct, frozen=True):
 class Operation(msgspec.Struct, frozen=True):
     """One attempt on one state. Without an answer it may have happened, may happen later, or never.
 
-    A change to None removes a field. `name` is the Idempotency-Key, the same for each attempt of one write.
+    A change to None removes a field. `name` is the Idempotency-Key, the same for each attempt of one write. `said` is
+    what came in place of an answer.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Operation(msgspec.Struct, frozen=True):
     name: str | None = None
     returned: int = FOREVER
     answer: Answer | None = None
+    said: str = ""
 
     @property
     def identity(self) -> str | int:
@@ -93,6 +95,7 @@ def _line(operation: Operation, since: int) -> str:
     return (
         f"  {_milliseconds(operation.called, since):10.3f} to {end} ms  {operation.client:<8}"
         f" #{operation.number:<6} {_request(operation):<52} -> {_answer(operation.answer)}"
+        f"{operation.said}"
     )
 
 

@@ -119,18 +119,19 @@ class Player:
         called = time.monotonic_ns()
         try:
             status, answer = self._request(wish)
-        except (OSError, http.client.HTTPException, ValueError):
+        except (OSError, http.client.HTTPException, ValueError) as error:
             self._hang_up()
-            status, answer = 0, None
+            status, answer = 0, {"code": type(error).__name__}
         returned = time.monotonic_ns()
-        if status == 503 and answer and answer.get("code") in CERTAINLY_NOTHING:
+        code = str(answer.get("code", ""))
+        if code in CERTAINLY_NOTHING:
             return False
-        understood = understand(wish.kind, status, answer) if answer is not None else None
-        self._note(wish, called, returned, understood)
+        understood = understand(wish.kind, status, answer)
+        self._note(wish, called, returned, understood, said="" if understood else f" {status} {code}")
         return understood is not None
 
-    def _note(self, wish: Wish, called: int, returned: int, answer: Answer | None) -> None:
-        end = {} if answer is None else {"returned": returned, "answer": answer}
+    def _note(self, wish: Wish, called: int, returned: int, answer: Answer | None, *, said: str) -> None:
+        end = {"said": said} if answer is None else {"returned": returned, "answer": answer}
         asked = {name: getattr(wish, name) for name in wish.__struct_fields__}
         self.operations.append(Operation(number=0, client=self._name, called=called, **asked, **end))  # type: ignore[arg-type]
         if answer is not None and answer.outcome != "conflict":
@@ -174,7 +175,7 @@ def understand(kind: Kind, status: int, body: Any) -> Answer | None:
     """Bring an answer into the form that the checker knows; none for one that leaves it open what happened."""
     if status == 412:
         return Answer("conflict")
-    if status >= 500:
+    if status >= 500 or status == 0:
         return None
     if status != 200:
         raise RuntimeError(f"{kind} was answered {status} {body.get('code')}")

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -67,11 +68,11 @@ class World:
             finally:
                 running.kill()
 
-    def play(self, web: Web, *, seed: int, seconds: float) -> Game:
+    def play(self, web: Web, *, seed: int, seconds: float, states: int = STATES, **mishaps: Any) -> Game:
         """Let players and mishaps loose at once; the mishaps in this thread, which outlives what they start."""
-        states = tuple(f"c-{uuid4().hex}" for _ in range(STATES))
-        plans = [Plan(web.url, self.key, states, name=name, seed=seed) for name in PLAYERS]
-        chaos = Chaos(web, self.services, seed)
+        names = tuple(f"c-{uuid4().hex}" for _ in range(states))
+        plans = [Plan(web.url, self.key, names, name=name, seed=seed) for name in PLAYERS]
+        chaos = Chaos(web, self.services, seed, **mishaps)
         with ExitStack() as stack:
             playing = [stack.enter_context(started(plan)) for plan in plans]
             chaos.rage(seconds)
