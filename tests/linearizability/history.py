@@ -95,7 +95,7 @@ def _line(operation: Operation, since: int) -> str:
     return (
         f"  {_milliseconds(operation.called, since):10.3f} to {end} ms  {operation.client:<8}"
         f" #{operation.number:<6} {_request(operation):<52} -> {_answer(operation.answer)}"
-        f"{operation.said}"
+        f" {operation.said}"
     )
 
 

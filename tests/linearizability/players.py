@@ -28,8 +28,8 @@ PATHS = {"read": "/v1/agent-state/read", "delete": "/v1/agent-state/delete"}
 CERTAINLY_NOTHING = ("hot_store_unavailable",)
 """Codes of a 503 after which nothing was stored (WM-20)."""
 
-DEEDS = ("read", "merge", "cas", "delete", "undeclared", "over_cap", "again")
-WEIGHTS = (46, 22, 22, 2, 2, 2, 4)
+WRITES = {"merge": 22, "cas": 22, "delete": 2, "undeclared": 2, "over_cap": 2, "again": 4}
+"""How often each happens, one against another; `Plan.reads` stands beside them."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -41,6 +41,7 @@ class Plan(msgspec.Struct, frozen=True):
     name: str
     seed: int
     clients: int = 5
+    reads: int = 46
     patience_seconds: float = 5.0
 
 
@@ -75,15 +76,17 @@ class Player:
     def _try(self, wish: Wish) -> None:
         """Ask, and ask again after a lost answer: with an Idempotency-Key mostly, without one sometimes."""
         for _ in range(6):
-            is_answered = self._ask(wish)
-            patience = 0.95 if wish.name else 0.1
-            if is_answered or wish.kind == "read" or self._chance.random() > patience:
+            if self._ask(wish):
                 return
             time.sleep(self._chance.uniform(0, 0.3))
+            patience = 0.95 if wish.name else 0.1
+            if wish.kind == "read" or self._chance.random() > patience:
+                return
 
     def _wish(self) -> Wish:
         state = self._chance.choice(self._plan.states)
-        deed = self._chance.choices(DEEDS, WEIGHTS)[0]
+        deeds = {"read": self._plan.reads, **WRITES}
+        deed = self._chance.choices(list(deeds), list(deeds.values()))[0]
         if deed == "again" and self._named:
             return self._chance.choice(self._named)
         if deed in {"read", "again"}:
@@ -127,7 +130,7 @@ class Player:
         if code in CERTAINLY_NOTHING:
             return False
         understood = understand(wish.kind, status, answer)
-        self._note(wish, called, returned, understood, said="" if understood else f" {status} {code}")
+        self._note(wish, called, returned, understood, said="" if understood else f"{status} {code}")
         return understood is not None
 
     def _note(self, wish: Wish, called: int, returned: int, answer: Answer | None, *, said: str) -> None:

@@ -15,7 +15,7 @@ from console.embedded.port import reserved_port
 from console.embedded.services import PROJECT
 from tests.linearizability.chaos import Chaos
 from tests.linearizability.checker import problems
-from tests.linearizability.history import MILLISECOND, Operation
+from tests.linearizability.history import MILLISECOND, Operation, told
 from tests.linearizability.model import Model
 from tests.linearizability.players import CAP_BYTES, FIELDS, Plan
 from tests.linearizability.services import Mortal, mortal_services
@@ -34,8 +34,11 @@ class Game(msgspec.Struct, frozen=True):
     mishaps: tuple[tuple[int, str], ...]
 
     def problems(self) -> list[str]:
-        """List what no correct server could have answered."""
-        return problems(self.operations, MODEL)
+        """List what no correct server could have answered; an error of its own is one, whatever dies beside it."""
+        errors = [operation for operation in self.operations if operation.said.startswith("500")]
+        since = min((operation.called for operation in self.operations), default=0)
+        broken = [f"Answered with an error of the server:\n{told(errors[:3], since=since)}"] if errors else []
+        return broken + problems(self.operations, MODEL)
 
     def told_mishaps(self) -> str:
         """Write the mishaps, on the clock of the problems."""
@@ -68,10 +71,12 @@ class World:
             finally:
                 running.kill()
 
-    def play(self, web: Web, *, seed: int, seconds: float, states: int = STATES, **mishaps: Any) -> Game:
+    def play(
+        self, web: Web, *, seed: int, seconds: float, states: int = STATES, reads: int = 46, **mishaps: Any
+    ) -> Game:
         """Let players and mishaps loose at once; the mishaps in this thread, which outlives what they start."""
         names = tuple(f"c-{uuid4().hex}" for _ in range(states))
-        plans = [Plan(web.url, self.key, names, name=name, seed=seed) for name in PLAYERS]
+        plans = [Plan(web.url, self.key, names, name=name, seed=seed, reads=reads) for name in PLAYERS]
         chaos = Chaos(web, self.services, seed, **mishaps)
         with ExitStack() as stack:
             playing = [stack.enter_context(started(plan)) for plan in plans]

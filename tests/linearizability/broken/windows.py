@@ -6,16 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from agentstate import hotstates
+from agentstate.views import AgentStateReadView
 from workspaces import hotstore
 
 LONGEST_SECONDS = 0.15
 SHARE = 0.5
 # Shorter than in life, so that a game of seconds sees markers that are past their deadlines.
 MARKER_MS, COMMIT_WITHIN_SECONDS = 4000, 2.0
+# Longer than in life, since what is slept counts.
+READ_WITHIN_SECONDS = 3.0
 
 
 def widen() -> None:
     """Sleep before a commit, before a publication, before a read of the database, and before a fill."""
+    AgentStateReadView.seconds = READ_WITHIN_SECONDS
     hotstore.entries.MARKER_MS = MARKER_MS
     hotstore.COMMIT_WITHIN_SECONDS = COMMIT_WITHIN_SECONDS
     _replace(hotstore, "mark", _then_sleep)
