@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from tests.linearizability.services import Mortal, hot_store, paused
-from tests.linearizability.web import Web
+from tests.linearizability.web import NAMES, Web
 
 Deed = Callable[[], None]
 GAP_SECONDS = (0.2, 1.2)
 
 WORKER_KILLED, SERVER_KILLED = "a web worker was killed", "a web server was killed"
+SERVER_HELD = "a web server stood still"
 HOT_STORE_FLUSHED, HOT_STORE_HELD = "the hot store was flushed", "the hot store stood still"
 HOT_STORE_KILLED, DATABASE_RESTARTED = "the hot store was killed", "the database was started again"
 DATABASE_HELD, DATABASE_KILLED = "the database stood still", "the database was killed"
@@ -21,6 +22,7 @@ DATABASE_HELD, DATABASE_KILLED = "the database stood still", "the database was k
 WEIGHTS: Mapping[str, int] = {
     WORKER_KILLED: 4,
     SERVER_KILLED: 2,
+    SERVER_HELD: 2,
     HOT_STORE_FLUSHED: 5,
     HOT_STORE_HELD: 3,
     HOT_STORE_KILLED: 1,
@@ -49,6 +51,7 @@ class Chaos:
         self._deeds: dict[str, Deed] = {
             WORKER_KILLED: self._kill_worker,
             SERVER_KILLED: self._kill_server,
+            SERVER_HELD: self._hold_server,
             HOT_STORE_FLUSHED: self._flush,
             HOT_STORE_HELD: self._hold_hot_store,
             HOT_STORE_KILLED: self._restart_hot_store,
@@ -73,15 +76,19 @@ class Chaos:
         self._deeds[name]()
 
     def _kill_worker(self) -> None:
-        workers = self._web.workers(self._chance.choice(self._web.names))
+        workers = self._web.workers(self._chance.choice(NAMES))
         if workers:
             with suppress(ProcessLookupError):
                 os.kill(self._chance.choice(workers), signal.SIGKILL)
 
     def _kill_server(self) -> None:
-        self._web.kill(self._chance.choice(self._web.names))
+        self._web.kill(self._chance.choice(NAMES))
         time.sleep(self._chance.uniform(0, 0.5))
         self._web.start()
+
+    def _hold_server(self) -> None:
+        with self._web.held(self._chance.choice(NAMES)):
+            time.sleep(self._chance.uniform(0.1, 2))
 
     def _flush(self) -> None:
         hot_store(self._services["valkey"].variables).flushall()

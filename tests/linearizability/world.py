@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import msgspec
 
-from console.embedded.port import reserved_port
 from console.embedded.services import PROJECT
 from tests.linearizability.chaos import Chaos
 from tests.linearizability.checker import problems
@@ -22,7 +21,6 @@ from tests.linearizability.services import Mortal, mortal_services
 from tests.linearizability.web import SOUND, Web
 
 MODEL = Model(declared=frozenset(FIELDS), cap_bytes=CAP_BYTES)
-FIRST_PORT = 20_000
 STATES, PLAYERS = 4, ("p", "q")
 END_SECONDS = 60
 
@@ -64,12 +62,11 @@ class World:
     @contextmanager
     def web(self, application: str = SOUND, **variables: str) -> Iterator[Web]:
         """Run the web servers of an application."""
-        with reserved_port(first=FIRST_PORT) as port:
-            running = Web(port, self._folder, {**self.variables, **variables}, application)
-            try:
-                yield running.start()
-            finally:
-                running.kill()
+        running = Web(self._folder, {**self.variables, **variables}, application)
+        try:
+            yield running.start()
+        finally:
+            running.stop()
 
     def play(
         self, web: Web, *, seed: int, seconds: float, states: int = STATES, reads: int = 46, **mishaps: Any
