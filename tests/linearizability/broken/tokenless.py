@@ -13,7 +13,7 @@ def token(name: Name) -> bytes:
     return b"any"
 
 
-def fill(name: Name, given: bytes, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:
+def fill(name: Name, given: bytes | None, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:
     """Put what was read."""
     ask(b"SET", name.entry, f"{change:0{CHANGE_DIGITS}d}".encode() + payload, b"PX", kept_ms)
 

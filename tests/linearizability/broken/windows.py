@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agentstate import hotstates
 from agentstate.views import AgentStateReadView
-from workspaces import hotstore
+from workspaces import coherence, hotstore
 
 LONGEST_SECONDS = 0.15
 SHARE = 0.5
@@ -26,7 +25,7 @@ def widen() -> None:
     _replace(hotstore, "publish", _after_sleep)
     _replace(hotstore, "drop", _after_sleep)
     _replace(hotstore, "fill", _after_sleep)
-    _replace(hotstates, "_read", _after_sleep)
+    _replace(coherence, "cold", _with_slow_read)
 
 
 def _replace(module: Any, name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -37,6 +36,13 @@ def _after_sleep(step: Callable[..., Any]) -> Callable[..., Any]:
     def slow(*arguments: Any, **named: Any) -> Any:
         _sleep()
         return step(*arguments, **named)
+
+    return slow
+
+
+def _with_slow_read(cold: Callable[..., Any]) -> Callable[..., Any]:
+    def slow(name: Any, seen: Any, read: Callable[..., Any]) -> Any:
+        return cold(name, seen, _after_sleep(read))
 
     return slow
 
