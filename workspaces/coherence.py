@@ -34,15 +34,17 @@ def served(name: Name, seen: Seen, read: Read) -> bytes:
 
 
 def cold(name: Name, seen: Seen, read: Read) -> bytes:
-    """Read the database, and let the hot store keep it where no writer can have come between."""
+    """Read the database, and let the hot store keep it where no writer can have come between.
+
+    Before it is told the hot store lets go of anything older.
+    """
     expired = seen.expired_writers()
     if expired:
         return _repaired(name, expired, read)
     given = _token(name) if seen.marker is None else None
     change, payload = read()
-    if given is not None:
-        with suppress(HotStoreDown):
-            hotstore.fill(name, given, change=change, payload=payload)
+    with suppress(HotStoreDown):
+        hotstore.fill(name, given, change=change, payload=payload)
     return payload
 
 
@@ -104,10 +106,10 @@ def _repaired(name: Name, expired: list[str], read: Read) -> bytes:
     with transaction.atomic():
         is_alone = try_lock(name)
         change, payload = read()
-        if is_alone:
-            with suppress(HotStoreDown):
-                for writer in expired:
-                    hotstore.repair(name, writer, change=change, payload=payload)
+        with suppress(HotStoreDown):
+            for writer in expired if is_alone else []:
+                hotstore.repair(name, writer, change=change, payload=payload)
+            hotstore.fill(name, None, change=change, payload=payload)
     return payload
 
 

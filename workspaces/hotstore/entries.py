@@ -119,10 +119,14 @@ def token(name: Name) -> bytes | None:
     return given
 
 
-def fill(name: Name, given: bytes, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:
-    """Fill a missing entry with what was read since the token was taken. Raises HotStoreDown."""
-    entry = _number(change).encode() + payload
-    run("fill", [name.entry, name.marker, name.token], [given, entry, kept_ms])
+def fill(name: Name, given: bytes | None, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:
+    """Fill a missing entry with what was read since the token was taken. Raises HotStoreDown.
+
+    Without a token, or where it is void, nothing older than what was read is served afterwards.
+    """
+    number = _number(change)
+    arguments = [given or b"", number, number.encode() + payload, kept_ms]
+    run("fill", [name.entry, name.marker, name.token], arguments)
 
 
 def repair(name: Name, writer: str, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:

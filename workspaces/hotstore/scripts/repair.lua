@@ -10,9 +10,11 @@ if not deadline or deadline > now then
   return 0
 end
 marker.writers[ARGV[1]] = nil
-if redis.call('GETRANGE', KEYS[1], 0, 15) < ARGV[2] and marker.newest < ARGV[2] then
+if redis.call('GETRANGE', KEYS[1], 0, 15) < ARGV[2] and marker.newest <= ARGV[2] then
   redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
   marker.newest = ARGV[2]
+elseif redis.call('GETRANGE', KEYS[1], 0, 15) < marker.newest then
+  redis.call('DEL', KEYS[1])
 end
 if next(marker.writers) == nil then
   redis.call('DEL', KEYS[2])

@@ -1,0 +1,153 @@
+"""WM-19, PF-9: a database that stands still, or whose table of states is locked, keeps no reader waiting."""
+
+import http.client
+import json
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from threading import Event
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import msgspec
+import psycopg
+import pytest
+
+from tests.linearizability.players import AGENT
+from tests.linearizability.web import Web
+from tests.linearizability.world import World
+
+WRITERS, READERS = 16, 4
+MEASURED_SECONDS = 2.0
+COLD_SECONDS = 0.6
+"""Within which a cold read is refused: 250 ms and the way there and back, on a machine that does other things too."""
+KEPT_THROUGHPUT = 0.5
+"""PF-9 asks for 0.8 on a machine of its own, where `make bench` measures it."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """An answer, and how long it took."""
+
+    status: int
+    body: Any
+    retry_after: str | None
+    seconds: float
+
+
+class Caller:
+    """One connection with the key of the world."""
+
+    def __init__(self, web: Web, key: str) -> None:
+        place = urlsplit(web.url)
+        self._http = http.client.HTTPConnection(str(place.hostname), place.port, timeout=30)
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+
+    def read(self, state: str) -> Told:
+        return self._call("POST", "/v1/agent-state/read", {})(state)
+
+    def write(self, state: str) -> Told:
+        return self._call("PUT", "/v1/agent-state", {"mode": "merge_by_key", "body": {"a": "1"}})(state)
+
+    def _call(self, method: str, path: str, members: dict[str, Any]) -> Any:
+        def call(state: str) -> Told:
+            body = {"scope": {"kind": "conversation", "id": state}, "agent": AGENT, **members}
+            began = time.monotonic()
+            self._http.request(method, path, json.dumps(body), self._headers)
+            answer = self._http.getresponse()
+            content = json.loads(answer.read())
+            seconds = time.monotonic() - began
+            return Told(answer.status, content, answer.getheader("Retry-After"), seconds)
+
+        return call
+
+
+@pytest.fixture
+def states(world: World, sound: Web) -> list[str]:
+    """Warm states: written, and read once by each of many connections, so that every process has seen the key."""
+    names = [f"c-{uuid4().hex}" for _ in range(3)]
+    caller = Caller(sound, world.key)
+    for name in names:
+        assert caller.write(name).status == 200
+    for _ in range(12):
+        assert {Caller(sound, world.key).read(name).status for name in names} == {200}
+    return names
+
+
+@contextmanager
+def table_locked(world: World) -> Iterator[None]:
+    """Hold the table of states alone, as a change of its columns would."""
+    with psycopg.connect(world.variables["DATABASE_URL"]) as connection:
+        connection.execute("LOCK TABLE agentstate_state IN ACCESS EXCLUSIVE MODE")
+        yield
+        connection.rollback()
+
+
+@contextmanager
+def writes_in_flight(world: World, web: Web, states: Sequence[str]) -> Iterator[None]:
+    """Keep 16 writes waiting for the database, other states than those that are read."""
+    others = [f"c-{uuid4().hex}" for _ in range(WRITERS)]
+    with ThreadPoolExecutor(WRITERS) as pool:
+        waiting = [pool.submit(Caller(web, world.key).write, name) for name in others]
+        time.sleep(0.5)
+        assert not any(each.done() for each in waiting)
+        yield
+
+
+@contextmanager
+def stalled(how: str, world: World, web: Web, states: Sequence[str]) -> Iterator[None]:
+    """Stall the database in one of two ways, with writes that hang in it."""
+    with ExitStack() as stack:
+        # The writes are waited for last, when the database goes on.
+        waiting = stack.enter_context(ExitStack())
+        if how == "table locked":
+            stack.enter_context(table_locked(world))
+        else:
+            stack.enter_context(world.services["postgres"].held())
+        hold = writes_in_flight(world, web, states)
+        waiting.enter_context(hold)
+        yield
+
+
+def reads_per_second(world: World, web: Web, states: Sequence[str]) -> tuple[float, list[Told]]:
+    """Read warm states from some connections at once for a while."""
+    is_over = Event()
+
+    def read_on(number: int) -> list[Told]:
+        caller, told = Caller(web, world.key), []
+        while not is_over.is_set():
+            told.append(caller.read(states[(number + len(told)) % len(states)]))
+        return told
+
+    with ThreadPoolExecutor(READERS) as pool:
+        reading = [pool.submit(read_on, number) for number in range(READERS)]
+        time.sleep(MEASURED_SECONDS)
+        is_over.set()
+        told = [each for future in reading for each in future.result()]
+    return len(told) / MEASURED_SECONDS, told
+
+
+@pytest.mark.parametrize("how", ["table locked", "database stopped"])
+def test_warm_reads_go_on(world: World, sound: Web, states: list[str], how: str) -> None:
+    """WM-19, PF-9: with 16 writes that hang, warm reads are answered as before, at the version that they had."""
+    before, _ = reads_per_second(world, sound, states)
+    with stalled(how, world, sound, states):
+        during, told = reads_per_second(world, sound, states)
+    assert {(each.status, each.body["version"]) for each in told} == {(200, 1)}
+    assert during >= KEPT_THROUGHPUT * before
+
+
+@pytest.mark.parametrize("how", ["table locked", "database stopped"])
+def test_a_cold_read_is_refused_in_time(world: World, sound: Web, states: list[str], how: str) -> None:
+    """WM-19: what the hot store does not hold is answered 503 with `Retry-After` within 250 ms."""
+    cold = f"c-{uuid4().hex}"
+    with stalled(how, world, sound, states):
+        told = [Caller(sound, world.key).read(cold) for _ in range(5)]
+    assert {each.status for each in told} == {503}
+    assert all(int(each.retry_after or 0) >= 1 for each in told)
+    assert sorted(each.seconds for each in told)[len(told) // 2] < COLD_SECONDS
+    deadline = time.monotonic() + 15
+    while Caller(sound, world.key).read(cold).status != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
