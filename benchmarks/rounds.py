@@ -1,0 +1,105 @@
+"""Slices, rounds and ratios. Only what was measured within one run is ever compared."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Protocol
+
+import msgspec
+
+
+UNANSWERED = 1000.0
+
+
+class WrongAnswer(Exception):
+    """A contender did not do its work; its rate would say nothing."""
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """One short turn of one contender."""
+
+    count: int
+    seconds: float
+    median_ms: float = 0.0
+    p99_ms: float = 0.0
+    failed: int = 0
+    wrong: str = ""
+    """The first answer that was."""
+
+    @property
+    def rate(self) -> float:
+        """Give what was done per second."""
+        return self.count / self.seconds
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """A median over rounds, with the lowest and the highest round."""
+
+    middle: float
+    low: float
+    high: float
+
+
+class Contender(Protocol):
+    """Something that does one kind of work for some seconds."""
+
+    def run(self, seconds: float) -> Slice: ...
+
+
+Results = Mapping[str, Sequence[Slice]]
+
+
+def slice_of(latencies: Sequence[float], *, seconds: float, failed: int = 0, wrong: str = "") -> Slice:
+    """Sum up the latencies of a turn, in seconds."""
+    if not latencies:
+        return Slice(count=0, seconds=seconds, failed=failed, wrong=wrong)
+    ordered = sorted(latencies)
+    return Slice(
+        count=len(ordered),
+        seconds=seconds,
+        median_ms=1000 * ordered[len(ordered) // 2],
+        p99_ms=1000 * ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
+        failed=failed,
+        wrong=wrong,
+    )
+
+
+def play(contenders: Mapping[str, Contender], *, rounds: int, seconds: float) -> dict[str, list[Slice]]:
+    """Let every contender have one turn per round, in another order each time, after one turn to warm up."""
+    results: dict[str, list[Slice]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for contender in contenders.values():
+        contender.run(seconds / 4)
+    for number in range(rounds):
+        start = number % len(names) if names else 0
+        for name in names[start:] + names[:start]:
+            results[name].append(_turn(name, contenders[name], seconds))
+    return results
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Give the median and the range."""
+    return Spread(median(values), min(values), max(values))
+
+
+def rates(slices: Sequence[Slice]) -> Spread:
+    """Give what was done per second."""
+    return spread([done.rate for done in slices])
+
+
+def ratio(ours: Sequence[Slice], theirs: Sequence[Slice]) -> Spread:
+    """Compare round by round, so that what slowed a whole round down falls out."""
+    return spread([a.rate / b.rate if b.rate else 0.0 for a, b in zip(ours, theirs, strict=True)])
+
+
+def tail(slices: Sequence[Slice]) -> Spread:
+    """Give the 99th percentile in medians (PF-6); a turn without an answer is as bad as can be."""
+    return spread([done.p99_ms / done.median_ms if done.median_ms else UNANSWERED for done in slices])
+
+
+def _turn(name: str, contender: Contender, seconds: float) -> Slice:
+    done = contender.run(seconds)
+    if done.failed:
+        raise WrongAnswer(
+            f"{name}: {done.failed} of {done.count + done.failed} answers were wrong. {done.wrong}"
+        )
+    return done
