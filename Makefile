@@ -35,7 +35,8 @@ check: test-environment ## Check style, types and layers
 
 bench: bench-environment ## Measure it beside floors and peers (QUICK=1: in 8 minutes; SET="NAME=value" for the server)
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks $(if $(filter-out 0,$(QUICK)),--quick) \
-		$(foreach pair,$(SET),--set $(pair))
+		$(if $(filter-out 0,$(DOC)),--document) \
+		$(foreach pair,$(SET),--set "$(pair)")
 
 screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some)
 	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)"

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--quick] [--set NAME=VALUE ...]`, on the services that the environment names."""
+"""`python -m benchmarks [--quick] [--document] [--set NAME=VALUE ...]`, on the services that the environment names."""
 
 import argparse
 import json
@@ -8,12 +8,14 @@ from pathlib import Path
 
 from benchmarks import plan
 from benchmarks.machine import busy, described
-from benchmarks.report import as_json, as_markdown
+from benchmarks.report import as_json, as_markdown, documented
 from benchmarks.rounds import WrongAnswer
 from benchmarks.run import measure
 from console.embedded.files import own_folder
+from console.embedded.services import PROJECT
 
 LATEST = Path(__file__).with_name("latest.json")
+DOCUMENT = PROJECT / "docs" / "performance.md"
 
 
 def main() -> int:
@@ -31,6 +33,8 @@ def main() -> int:
     LATEST.write_text(json.dumps(as_json(measured, about), indent=2) + "\n")
     report = as_markdown(measured, about)
     (own_folder() / "bench-report.md").write_text(report)
+    if arguments.document:
+        DOCUMENT.write_text(documented(DOCUMENT.read_text(), report))
     print(f"\n{report}")
     return 0
 
@@ -38,6 +42,7 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="within 8 minutes, without PF-4")
+    parser.add_argument("--document", action="store_true", help="put the report into docs/performance.md")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a variable for our server"
     )

@@ -38,7 +38,7 @@ def quick(variables: dict[str, str]) -> Plan:
         peer_clients=(CLIENTS,),
         stall_rounds=3,
         stall_seconds=2.0,
-        growth_states=5_000,
+        growth_states=2_000,
         many_rows=None,
         warm_set=0,
         few_rows=0,

@@ -8,7 +8,8 @@ from benchmarks.plan import Plan
 from benchmarks.rounds import rates, ratio, spread
 from benchmarks.run import HELLO, RAW_WRITE, Measured, Table
 
-DOES_NOT_SHOW = (
+MARK = "<!-- What follows is written by `make bench DOC=1`. -->"
+LEFT_OUT = (
     "Client, servers, database, hot store and peers share the cores: only ratios within one run count.",
     "The cores are shared and noisy: differences under 15 % mean nothing.",
     "The peers and the raw floors run in process: no HTTP, no authentication, no checks, no encryption.",
@@ -38,6 +39,11 @@ def as_markdown(measured: Measured, about: Mapping[str, str]) -> str:
     return "\n".join(_lines(measured, about)) + "\n"
 
 
+def documented(text: str, report: str) -> str:
+    """Put a report into a document, in place of the one that stands there."""
+    return text.split(MARK, maxsplit=1)[0] + MARK + "\n\n" + report
+
+
 def _goal(goal: Goal) -> dict[str, Any]:
     return {
         "what": goal.what,
@@ -63,17 +69,17 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _lines(measured: Measured, about: Mapping[str, str]) -> Iterator[str]:
-    yield from ("# What a run of the benchmark has seen", "")
+    yield from ("## What a run has seen", "")
     yield _how(measured.plan, measured.seconds)
     yield ""
     yield from (f"- {name}: {value}" for name, value in about.items())
-    yield from ("", "## Goals", "")
+    yield from ("", "### Goals", "")
     yield from _goal_table(measured)
     for table in measured.tables:
-        yield from ("", f"## {table.clients} clients, values of {table.size:,} bytes", "")
+        yield from ("", f"### {table.clients} clients, values of {table.size:,} bytes", "")
         yield from _speed_table(table)
-    yield from ("", "## What the numbers do not show", "")
-    yield from (f"- {sentence}" for sentence in DOES_NOT_SHOW)
+    yield from ("", "### What they leave out", "")
+    yield from (f"- {sentence}" for sentence in LEFT_OUT)
 
 
 def _how(plan: Plan, seconds: float) -> str:

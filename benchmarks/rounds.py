@@ -6,7 +6,6 @@ from typing import Protocol
 
 import msgspec
 
-
 UNANSWERED = 1000.0
 
 

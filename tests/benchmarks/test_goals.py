@@ -11,7 +11,7 @@ from benchmarks.footprint import Growth
 from benchmarks.goals import goals
 from benchmarks.many_rows import ManyRows
 from benchmarks.peers.catalogue import PEERS
-from benchmarks.report import as_json, as_markdown
+from benchmarks.report import MARK, as_json, as_markdown, documented
 from benchmarks.rounds import Contender, Slice, Spread, play, ratio, slice_of, tail
 from benchmarks.run import CAS, CEILING, EMPTY, HELLO, MERGE, RAW_READ, RAW_WRITE, READ, Measured, Table
 from benchmarks.stall import Stalls
@@ -143,9 +143,15 @@ def test_the_report_names_everything() -> None:
         "make bench QUICK=1",
         "2,048 bytes",
         "32 clients",
-        "do not show",
+        "leave out",
         "no authentication",
     ):
         assert word in text
     assert all(f"| {name}" in text for name in (*OURS, *ALWAYS))
     assert all(f"| {name} write" in text for name in PEERS)
+
+
+def test_a_document_takes_the_newest_report() -> None:
+    """PF: what a person wrote stays, what an earlier run wrote goes."""
+    once = documented("# Performance\n", "first\n")
+    assert documented(once, "second\n") == f"# Performance\n{MARK}\n\nsecond\n"
