@@ -3,6 +3,8 @@
 import json
 import secrets
 from collections.abc import Sequence
+from math import inf
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -32,17 +34,17 @@ class Ours(msgspec.Struct, frozen=True):
         subject = f"+55 11 9{1_0000_000 + number:08d}" if number % 2 else None
         return Write(self.key, new_scope(), body_of(size), mode=mode, subject=subject)
 
-    def fleet(self, *, states: int, body: dict[str, Any]) -> Over:
-        """Store so many new states, and give the clients that can write them again."""
+    def fleet(self, *, states: int, body: dict[str, Any], most_seconds: float = inf) -> "Fleets":
+        """Store so many new states, or as many as the time allows, and give the clients that write them again."""
         fleets = [Fleet(self.key, body) for _ in range(CLIENTS)]
-        for fleet in fleets:
-            fleet.most = states // CLIENTS
-        over = Over(self.address, fleets)
-        while any(len(fleet.versions) < states // CLIENTS for fleet in fleets):
-            done = over.run(1.0)
+        over, until = Over(self.address, fleets), monotonic() + most_seconds
+        while sum(fleet.stored for fleet in fleets) < states and monotonic() < until:
+            done = over.run(0.5)
             if done.failed:
                 raise WrongAnswer(f"A new state was not stored: {done.wrong}")
-        return over
+        for fleet in fleets:
+            fleet.is_growing = False
+        return Fleets(over, sum(fleet.stored for fleet in fleets))
 
     def merges(self, *, writers: int, is_one_state: bool, size: int) -> "Merges":
         """Give writers that each merge a field of their own, into one state or each into its own (PF-5)."""
@@ -83,6 +85,17 @@ class Ours(msgspec.Struct, frozen=True):
     def _fill(self, scope: dict[str, str], part: int) -> None:
         for field in FIELDS:
             self.ask(Merge(self.key, scope, field, part))
+
+
+class Fleets(msgspec.Struct, frozen=True):
+    """A contender that writes any of many states."""
+
+    over: Over
+    states: int
+
+    def run(self, seconds: float) -> Slice:
+        """Write states in any order."""
+        return self.over.run(seconds)
 
 
 class Merges(msgspec.Struct, frozen=True):

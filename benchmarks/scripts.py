@@ -131,18 +131,22 @@ class Fleet:
         members = {"scope": scope, "agent": AGENT, "mode": "cas", "body": body, "if_version": int(NUMBER)}
         self._template = _template(_request("PUT", "/v1/agent-state", key, members, ""))
         self.versions: list[int] = []
-        self.most: int | None = None
+        self.is_growing = True
         self._chosen = 0
 
+    @property
+    def stored(self) -> int:
+        """Tell how many states there are."""
+        return len(self.versions)
+
     def request(self) -> bytes:
-        is_growing = self.most is None or len(self.versions) < self.most
-        self._chosen = len(self.versions) if is_growing else secrets.randbelow(len(self.versions))
-        version = 0 if is_growing else self.versions[self._chosen]
+        self._chosen = self.stored if self.is_growing else secrets.randbelow(self.stored)
+        version = 0 if self.is_growing else self.versions[self._chosen]
         serial = b"%10d" % (int(NUMBER) + self._chosen)
         return self._template % {b"serial": serial, b"version": b"%10d" % version}
 
     def accept(self, status: int, body: bytes) -> bool:
-        is_new = self._chosen == len(self.versions)
+        is_new = self._chosen == self.stored
         version = 1 if is_new else self.versions[self._chosen] + 1
         if status != 200 or b'"stored":true,"version":%d,' % version not in body:
             return False
