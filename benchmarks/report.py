@@ -30,6 +30,8 @@ def as_json(measured: Measured, about: Mapping[str, str]) -> dict[str, Any]:
             "rounds": plan.rounds,
             "slice_seconds": plan.slice_seconds,
             "seconds": round(measured.seconds, 1),
+            "repeats": _repeats(measured),
+            "tables": [_table(table) for table in measured.tables],
         }
     }
 
@@ -55,6 +57,18 @@ def _goal(goal: Goal) -> dict[str, Any]:
     }
 
 
+def _table(table: Table) -> dict[str, Any]:
+    spreads = {name: rates(slices) for name, slices in table.slices.items()}
+    return {
+        "clients": table.clients,
+        "size": table.size,
+        "per_second": {
+            name: [round(rate.middle, 1), round(rate.low, 1), round(rate.high, 1)]
+            for name, rate in spreads.items()
+        },
+    }
+
+
 def _part(part: Part) -> dict[str, Any]:
     return {
         "what": part.what,
@@ -71,6 +85,7 @@ def _part(part: Part) -> dict[str, Any]:
 def _lines(measured: Measured, about: Mapping[str, str]) -> Iterator[str]:
     yield from ("## What a run has seen", "")
     yield _how(measured.plan, measured.seconds)
+    yield f"Turns that were played again because an answer was refused: {_repeats(measured)}."
     yield ""
     yield from (f"- {name}: {value}" for name, value in about.items())
     yield from ("", "### Goals", "")
@@ -80,6 +95,10 @@ def _lines(measured: Measured, about: Mapping[str, str]) -> Iterator[str]:
         yield from _speed_table(table)
     yield from ("", "### What they leave out", "")
     yield from (f"- {sentence}" for sentence in LEFT_OUT)
+
+
+def _repeats(measured: Measured) -> int:
+    return sum(done.repeats for table in measured.tables for of in table.slices.values() for done in of)
 
 
 def _how(plan: Plan, seconds: float) -> str:

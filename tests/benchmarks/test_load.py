@@ -5,8 +5,9 @@ import json
 
 import pytest
 
+from benchmarks import rounds
 from benchmarks.load import Broken, Over
-from benchmarks.rounds import WrongAnswer, play
+from benchmarks.rounds import Slice, WrongAnswer, play
 from benchmarks.scripts import Fleet, Get, Merge, Read, Write, body_of
 from tests.benchmarks.servers import answering
 
@@ -51,11 +52,24 @@ def test_it_reads_an_answer_in_pieces() -> None:
     assert "200" in wrong.wrong
 
 
-def test_a_wrong_answer_ends_the_run() -> None:
+def test_wrong_answers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """PF: a rate of refusals is no rate."""
+    monkeypatch.setattr(rounds, "PAUSE_SECONDS", 0)
     refused = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"
     with answering(lambda _: [refused]) as address, pytest.raises(WrongAnswer, match="503"):
         play({"it": Over(address, [Get("/")])}, rounds=1, seconds=0.05)
+
+
+def test_a_turn_with_a_refusal_is_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PF: it does not count, and how often that was is told."""
+    monkeypatch.setattr(rounds, "PAUSE_SECONDS", 0)
+    turns = iter([Slice(9, 1.0), Slice(5, 1.0, failed=1), Slice(7, 1.0)])
+
+    class Shaky:
+        def run(self, seconds: float) -> Slice:
+            return next(turns)
+
+    assert play({"it": Shaky()}, rounds=1, seconds=1.0) == {"it": [Slice(7, 1.0, repeats=1)]}
 
 
 def test_what_never_comes_is_not_waited_for_where_nobody_is_patient() -> None:
