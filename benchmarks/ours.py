@@ -116,8 +116,8 @@ class Merges(msgspec.Struct, frozen=True):
             answer = self.ours.body(scope)
             found += answer["version"] - len(FIELDS)
             of_scope = [script for script in self.scripts if script.scope == scope]
-            missing += sum(answer["body"][script.field]["serial"] != script.serial for script in of_scope)
-        return abs(stored - found) + missing
+            missing += sum(answer["body"][script.field]["serial"] < script.confirmed for script in of_scope)
+        return max(0, stored - found) + missing
 
 
 class _Kept(Read):

@@ -98,19 +98,17 @@ class Write:
 
 
 class Merge:
-    """Merges of one field of a state that others write too; counts what was stored (PF-5)."""
+    """Merges of one field of a state that others write too (PF-5).
+
+    It knows how many were answered as stored, and the serial number of the last of them.
+    """
 
     def __init__(self, key: str, scope: dict[str, str], field: str, size: int) -> None:
         value = {"serial": int(NUMBER), "filler": secrets.token_hex(size)[:size]}
         members = {"scope": scope, "agent": AGENT, "mode": "merge_by_key", "body": {field: value}}
-        self.scope, self.field, self.stored, self.versions = scope, field, 0, [0]
+        self.scope, self.field, self.stored, self.confirmed = scope, field, 0, 0
         self._number = int(NUMBER)
         self._template = _template(_request("PUT", "/v1/agent-state", key, members, ""))
-
-    @property
-    def serial(self) -> int:
-        """Give the number that was written last."""
-        return self._number
 
     def request(self) -> bytes:
         self._number += 1
@@ -120,6 +118,7 @@ class Merge:
         if status != 200 or b'"stored":true' not in body:
             return False
         self.stored += 1
+        self.confirmed = self._number
         return True
 
 
