@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 UNANSWERED = 1000.0
-TRIES = 4
+TRIES, TRIES_TO_WARM = 4, 20
 PAUSE_SECONDS = 3.0
 """On a machine that is busy elsewhere a cold read may pass its limit (WM-19), and for a while no other is tried."""
 
@@ -73,7 +73,7 @@ def play(contenders: Mapping[str, Contender], *, rounds: int, seconds: float) ->
     results: dict[str, list[Slice]] = {name: [] for name in contenders}
     names = list(contenders)
     for name, contender in contenders.items():
-        _turn(name, contender, seconds / 4)
+        _turn(name, contender, seconds / 4, tries=TRIES_TO_WARM)
     for number in range(rounds):
         start = number % len(names) if names else 0
         for name in names[start:] + names[:start]:
@@ -101,9 +101,9 @@ def tail(slices: Sequence[Slice]) -> Spread:
     return spread([done.p99_ms / done.median_ms if done.median_ms else UNANSWERED for done in slices])
 
 
-def _turn(name: str, contender: Contender, seconds: float) -> Slice:
+def _turn(name: str, contender: Contender, seconds: float, *, tries: int = TRIES) -> Slice:
     """Play one turn; one in which something was refused does not count, and is played again a few times."""
-    for repeats in range(TRIES):
+    for repeats in range(tries):
         done = contender.run(seconds)
         if not done.failed:
             return replace(done, repeats=repeats)
