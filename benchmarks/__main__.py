@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _logs() -> Path:
     folder = own_folder() / "log" / "bench"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 

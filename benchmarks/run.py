@@ -78,9 +78,9 @@ def measure(plan: Plan, *, variables: Mapping[str, str], folder: Path) -> Measur
         _tell("many writers of one state")
         contended = contention(ground.ours, rounds=plan.rounds, seconds=plan.slice_seconds)
         held = worker_bytes(ground.served)
+        many = _many_rows(ground, plan)
         _tell("a database that stands still")
         stalled = stalls(ground.ours, variables, rounds=plan.stall_rounds, seconds=plan.stall_seconds)
-        many = _many_rows(ground, plan)
         return Measured(
             plan=plan,
             tables=tables,
