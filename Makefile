@@ -8,7 +8,8 @@ COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --gen
 CLIENTS := 0.10.5 0.11.7
 PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2
 
-.PHONY: help demo manage test test-long check lock clean python run-environment test-environment
+.PHONY: help demo manage test test-long check bench lock clean python run-environment test-environment \
+	bench-environment
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | while IFS="$$(printf '\t')" read -r name what; \
@@ -32,17 +33,23 @@ check: test-environment ## Check style, types and layers
 	$(RUN) console.embedded run --badge test -- $(RUN) mypy .
 	.venv/bin/python .venv/bin/lint-imports
 
+bench: bench-environment ## Measure it beside floors and peers (QUICK=1: in 8 minutes; SET="NAME=value" for the server)
+	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks $(if $(filter-out 0,$(QUICK)),--quick) \
+		$(if $(filter-out 0,$(DOC)),--document) \
+		$(foreach pair,$(SET),--set "$(pair)")
+
 screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some)
 	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)"
 
 lock: test-environment ## Compile the lock files from pyproject.toml (UPGRADE=1: to newer versions)
 	$(COMPILE) --group dev pyproject.toml -o requirements/dev.txt
 	$(COMPILE) --group embedded pyproject.toml -c requirements/dev.txt -o requirements/run.txt
+	$(COMPILE) --group bench -o requirements/bench.txt
 	for version in $(CLIENTS); do \
 		echo "niadra==$$version" | $(COMPILE) - -o requirements/niadra-$$version.txt || exit 1; done
 
 clean: ## Remove the environment, logs and caches; the master key stays
-	rm -rf .venv .lastro/clients .lastro/log .lastro/mail .lastro/demo.json .lastro/environment.lock
+	rm -rf .venv .lastro/clients .lastro/bench .lastro/log .lastro/mail .lastro/demo.json .lastro/environment.lock
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -52,6 +59,9 @@ run-environment: python
 test-environment: python
 	@"$(PYTHON)" console/embedded/environment.py dev --clients
 	@$(RUN) console.embedded chromium
+
+bench-environment: python
+	@"$(PYTHON)" console/embedded/environment.py run --peers
 
 python:
 	@"$(PYTHON)" -c '$(SUITABLE)' 2>/dev/null || { \

@@ -1,4 +1,4 @@
-"""Make .venv and the clients of the tests from the lock files, once per change of a lock file (PL-16).
+"""Make .venv, and what must not be in it, from the lock files, once per change of a lock file (PL-16).
 
 Run as a file, before any package is there: only the standard library.
 """
@@ -20,6 +20,7 @@ VENV = PROJECT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "lastro-installed.txt"
 CLIENTS = PROJECT / ".lastro" / "clients"
+PEERS = PROJECT / ".lastro" / "bench"
 COVERS = {"run": ("run", "dev"), "dev": ("dev",)}
 """dev.txt holds all of run.txt in the same versions, so that one environment serves both."""
 
@@ -29,12 +30,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("lock", choices=COVERS)
     parser.add_argument("--clients", action="store_true", help="the published clients, too")
+    parser.add_argument("--peers", action="store_true", help="the peers of the benchmark, too")
     arguments = parser.parse_args()
     try:
         with _alone():
             _provide(arguments.lock)
             if arguments.clients:
                 _provide_clients()
+            if arguments.peers:
+                _provide_peers()
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode or 1)
     except PermissionError as error:
@@ -91,10 +95,22 @@ def _provide_clients() -> None:
         stamp.write_text(wanted)
 
 
-def _install(file: Path, what: str, *options: str) -> None:
+def _provide_peers() -> None:
+    # An environment of its own: what the peers need is three times what the server does.
+    file, stamp = LOCKS / "bench.txt", PEERS / "lastro-installed.txt"
+    wanted = f"{_digest(file.stem)} {_tag()}"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    shutil.rmtree(PEERS, ignore_errors=True)
+    subprocess.run([PYTHON, "-m", "venv", str(PEERS)], check=True)
+    _install(file, "the peers of the benchmark", python=PEERS / "bin" / "python")
+    stamp.write_text(wanted)
+
+
+def _install(file: Path, what: str, *options: str, python: Path = PYTHON) -> None:
     began = time.monotonic()
     print(f"Installing {what} (once per change of that file) ...", flush=True)
-    pip = [str(PYTHON), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-input"]
+    pip = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-input"]
     subprocess.run([*pip, "--require-hashes", *options, "-r", str(file)], check=True, cwd=PROJECT)
     print(f"Installed in {time.monotonic() - began:.0f} seconds.", flush=True)
 

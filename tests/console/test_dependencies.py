@@ -34,9 +34,10 @@ def test_each_dependency_has_its_line() -> None:
 
 def test_lock_files_agree() -> None:
     """PL-16: the demo runs on the versions that the tests run on, and every direct dependency is pinned."""
-    run, dev = pins("run.txt"), pins("dev.txt")
+    run, dev, bench = pins("run.txt"), pins("dev.txt"), pins("bench.txt")
     assert run.items() <= dev.items()
-    assert direct_dependencies() - {"niadra"} <= dev.keys()
+    assert direct_dependencies() - {"niadra"} <= dev.keys() | bench.keys()
+    assert bench["psycopg"] == dev["psycopg"]
 
 
 def test_the_clients_are_pinned_to_what_their_file_says() -> None:
