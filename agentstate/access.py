@@ -1,7 +1,7 @@
 """The door to the rows of working memory."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -24,6 +24,7 @@ WRITE_WITHIN_SECONDS = 12.0
 _WRITER_WAITS = "8s"
 
 _READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::text)"
+_TURN = "SELECT * FROM lastro_take_turn(%s::uuid, %s::bigint, %s::bigint, %s::bytea, %s::text, %s::text)"
 _STORE = (
     "SELECT outcome, changed FROM lastro_store_state(%s::uuid, %s::bigint, %s::uuid[], %s::bigint, %s::timestamptz,"
     " %s::bigint, %s::uuid, %s::text, %s::bytea, %s::uuid, %s::text, %s::bigint, %s::text, %s::bytea, %s::uuid,"
@@ -59,17 +60,21 @@ def read_row(place: Place, *, lock_timeout: str = "") -> StateRow | None:
     return _row(found[0]) if found else None
 
 
-def lock_row(place: Place) -> StateRow | None:
-    """Wait for the other writers of a state in the order of arrival, then read its row.
+def take_turn(place: Place) -> tuple[Live, StateRow | None]:
+    """Wait for the other writers of a state in the order of arrival; give the live documents, and its row.
 
-    A row's own lock lets newcomers pass those who wait. The lock of its name does not, and holds before there is a row.
+    Neither changes until the transaction ends. A row's own lock lets newcomers pass those who wait; the lock of its
+    name does not, and holds before there is a row.
     """
-    coherence.lock(place.name)
-    return read_row(place, lock_timeout=_WRITER_WAITS)
+    locks = documents.hold_number(), coherence.lock_number(place.name)
+    where = place.scope.hash, place.agent, _WRITER_WAITS
+    ((heads, *row),) = ask(_TURN, (place.workspace.id, *locks, *where))
+    live = documents.versions(msgspec.json.decode(heads, type=documents.Heads))
+    return live, _row(row) if row[0] is not None else None
 
 
 def lock_state(place: Place) -> State | None:
-    """Wait as `lock_row` does, and give the row as a model."""
+    """Wait as `take_turn` does, and give the row as a model."""
     coherence.lock(place.name)
     rows = State.objects.select_for_update()
     return rows.filter(scope_hash=place.scope.hash, agent=place.agent).first()
@@ -93,7 +98,7 @@ def workspaces_with_due_states(now: datetime) -> list[WorkspaceRef]:
     return workspaces_with("lastro_with_due_states", now)
 
 
-def _row(values: tuple[Any, ...]) -> StateRow:
+def _row(values: Sequence[Any]) -> StateRow:
     row = StateRow(**dict(zip(StateRow.__struct_fields__, values, strict=True)))
     row.held = msgspec.json.decode(values[9])
     return row

@@ -14,7 +14,7 @@ from agentstate import access
 from agentstate.access import Place
 from agentstate.types import StateRow
 from workspaces import coherence, encryption, hotstore
-from workspaces.errors import OutcomeUnknown, Problem
+from workspaces.errors import OutcomeUnknown, Problem, Unavailable
 from workspaces.hotstore import HotStoreDown, Name, Seen
 
 _encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
@@ -86,6 +86,11 @@ class Turn:
         if marked is None or marked.entry is None:
             return Held(access.read_row(self.place))
         return _held(self.place, _decoder.decode(marked.entry), self._keys_met, marked.seen)
+
+    def require_time(self) -> None:
+        """Refuse to go on past the deadline: the marker may be lifted, and whoever lifts it must wait for us."""
+        if timezone.now() > self.commit_until:
+            raise Unavailable
 
     def leaves(self, row: StateRow | None, *, changed: bool) -> None:
         """Note what the database holds at the end of the turn, and whether the turn changed it."""

@@ -62,6 +62,11 @@ def served(seen: Seen | None = None) -> dict[str, LiveDocument]:
     return _at(heads, is_hot=True)
 
 
+def versions(heads: Heads) -> dict[str, LiveDocument]:
+    """Give the versions that are named as live by kind."""
+    return _at(heads, is_hot=True)
+
+
 def heads_name(workspace_id: UUID) -> Name:
     """Name the list of a workspace's live versions in the hot store."""
     return name_of("d", workspace_id.bytes)

@@ -142,11 +142,16 @@ def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
     """Destroy keys now; whatever they sealed is gone (PR-15)."""
     for key_id in key_ids:
         if key_id is not None:
-            marked = coherence.begin(hot_name(key_id))
-            with bound(workspace.id), transaction.atomic():
-                coherence.lock(hot_name(key_id))
-                WrappedKey.objects.filter(id=key_id).delete()
-            coherence.end(marked)
+            _destroy(workspace, key_id)
+
+
+def _destroy(workspace: WorkspaceRef, key_id: UUID) -> None:
+    # The lock first: while it is held nobody lifts the marker.
+    with bound(workspace.id), transaction.atomic():
+        coherence.lock(hot_name(key_id))
+        marked = coherence.begin(hot_name(key_id))
+        WrappedKey.objects.filter(id=key_id).delete()
+    coherence.end(marked)
 
 
 def retire_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:

@@ -47,6 +47,34 @@ END
 $$;
 """
 
+# Waits for the writers who came before, in the order of arrival; then nothing that decides about the state changes
+# until the transaction ends. Gives one row, with nulls where there is no state.
+TURN = """
+CREATE FUNCTION lastro_take_turn(
+    _workspace uuid, _documents_lock bigint, _state_lock bigint, _scope bytea, _agent text, _lock_timeout text
+)
+RETURNS TABLE (
+    heads text,
+    id uuid, scope_kind text, hash_key_id uuid, life text, version bigint, epoch text, body bytea,
+    data_key_id uuid, body_bytes integer, held text, type text, type_version text, types_document integer,
+    retention_seconds integer, handle_id uuid, source_id uuid, recent_writes bytea, created_at timestamptz,
+    updated_at timestamptz, due_at timestamptz, change bigint, handle_hash bytea
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM set_config('lastro.workspace', _workspace::text, true);
+    PERFORM set_config('lock_timeout', _lock_timeout, true);
+    PERFORM pg_advisory_xact_lock_shared(_documents_lock);
+    PERFORM pg_advisory_xact_lock(_state_lock);
+    RETURN QUERY SELECT
+        (SELECT json_object_agg(kind, document_id)::text FROM workspaces_documenthead
+            WHERE workspace_id = _workspace),
+        r.*
+    FROM (SELECT) one LEFT JOIN lastro_read_state(_workspace, _scope, _agent, _lock_timeout) r ON true;
+END
+$$;
+"""
+
 # Answers `stored` with the number of the change, or why nothing was stored: `late` (past the writer's deadline),
 # `busy` (another writer of this state is at work), `documents` (a version was published since), `changed`.
 STORE = """
@@ -106,6 +134,7 @@ $$;
 """
 
 NO_READ = "DROP FUNCTION lastro_read_state(uuid, bytea, text, text);"
+NO_TURN = "DROP FUNCTION lastro_take_turn(uuid, bigint, bigint, bytea, text, text);"
 NO_STORE = "DROP FUNCTION lastro_store_state;"
 
 
@@ -130,5 +159,6 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(CHANGES, NO_CHANGES),
         migrations.RunSQL(READ, NO_READ),
+        migrations.RunSQL(TURN, NO_TURN),
         migrations.RunSQL(STORE, NO_STORE),
     ]

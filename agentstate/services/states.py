@@ -24,7 +24,7 @@ from agentstate.types import (
     StateWrite,
     StoredState,
 )
-from workspaces.documents import Live, hold, live, require_feature
+from workspaces.documents import Live, hold, require_feature
 from workspaces.encryption import destroy_keys, keyed_hash, retire_keys
 from workspaces.errors import OutcomeUnknown, Problem, Unavailable
 from workspaces.masking import mask_fields
@@ -94,6 +94,7 @@ def delete_state(
         require_feature(documents.FEATURE)
         declared = documents.declared_for(agent)
         row = access.lock_state(place)
+        turn.require_time()
         life = life_of(caller.workspace, row, declared, now=now)
         if if_version is not None:
             writes.require_version(life.version, if_version)
@@ -155,10 +156,8 @@ def _store_in_order(turn: Turn, caller: Caller, write: StateWrite, *, now: datet
 
 
 def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetime) -> StoredState:
-    hold()
-    documents_now = live()
+    documents_now, row = access.take_turn(turn.place)
     require_feature(documents.FEATURE, documents_now)
-    row = access.lock_row(turn.place)
     turn.leaves(row, changed=False)
     attempt = _attempt(caller, write, turn.place, documents_now, Held(row), now=now)
     draft = _decide(attempt)
