@@ -32,27 +32,43 @@ class Held(msgspec.Struct, frozen=True):
     keys: Mapping[UUID, Seen] = encryption.NOTHING_SEEN
 
 
-def names(place: Place) -> list[Name]:
-    """Name a state and the keys that it had when this process met it last, to look at all of them in one call."""
-    return [place.name, *map(encryption.hot_name, _keys_met.get(place.name.entry, ()))]
+class Look(msgspec.Struct, frozen=True):
+    """What to look at in one call: a state, and the keys that it had when this process met it last."""
+
+    place: Place
+    keys: tuple[UUID, ...]
+
+    @property
+    def key_names(self) -> list[Name]:
+        """Name the keys."""
+        return [encryption.hot_name(key) for key in self.keys]
+
+    @property
+    def names(self) -> list[Name]:
+        """Name the state, then the keys."""
+        return [self.place.name, *self.key_names]
 
 
-def current(place: Place, seen: Sequence[Seen] = ()) -> Held:
+def look_for(place: Place) -> Look:
+    """Say what to look at to read a state."""
+    return Look(place, _keys_met.get(place.name.entry, ()))
+
+
+def current(look: Look, seen: Sequence[Seen] = ()) -> Held:
     """Give a state: from the hot store, else from the database, which no writer blocks (WM-19).
 
-    `seen` is what was seen of `names`.
+    `seen` is what was seen of the names of the look, where that was done already.
     """
-    keys_met = _keys_met.get(place.name.entry, ())
-    first, *rest = seen or coherence.look_at(names(place))
-    payload = coherence.served(place.name, first, lambda: _entry(access.read_row(place)))
-    return _held(place, _decoder.decode(payload), keys_met, rest)
+    first, *rest = seen or coherence.look_at(look.names)
+    payload = coherence.served(look.place.name, first, lambda: _entry(access.read_row(look.place)))
+    return _held(look, _decoder.decode(payload), rest)
 
 
-def _held(place: Place, row: StateRow | None, keys_met: Sequence[UUID], seen: Sequence[Seen]) -> Held:
+def _held(look: Look, row: StateRow | None, seen: Sequence[Seen]) -> Held:
     keys = tuple(key for key in (row.handle_id, row.data_key_id) if key is not None) if row else ()
-    if keys != keys_met:
-        _meet(place, keys)
-    return Held(row, dict(zip(keys_met, seen, strict=False)) if len(keys_met) == len(seen) else {})
+    if keys != look.keys:
+        _meet(look.place, keys)
+    return Held(row, dict(zip(look.keys, seen, strict=True)) if seen else encryption.NOTHING_SEEN)
 
 
 def _meet(place: Place, keys: tuple[UUID, ...]) -> None:
@@ -67,8 +83,8 @@ class Turn:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._keys_met = _keys_met.get(place.name.entry, ())
-        self._marked = coherence.begin(place.name, names(place)[1:])
+        self._look = look_for(place)
+        self._marked = coherence.begin(place.name, self._look.key_names)
         # After this moment the write must not commit, since its marker may be lifted (WM-20).
         self.commit_until = timezone.now() + timedelta(seconds=hotstore.COMMIT_WITHIN_SECONDS)
         self._is_known = self._is_gone = False
@@ -85,7 +101,7 @@ class Turn:
         marked = self._marked
         if marked is None or marked.entry is None:
             return Held(access.read_row(self.place))
-        return _held(self.place, _decoder.decode(marked.entry), self._keys_met, marked.seen)
+        return _held(self._look, _decoder.decode(marked.entry), marked.seen)
 
     def require_time(self) -> None:
         """Refuse to go on past the deadline: the marker may be lifted, and whoever lifts it must wait for us."""

@@ -9,9 +9,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentstate import hotstates
-from agentstate.access import WRITE_WITHIN_SECONDS, Place, place_of
+from agentstate.access import WRITE_WITHIN_SECONDS, place_of
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
+from agentstate.hotstates import Look, look_for
 from agentstate.rules.agents import require_agent
 from agentstate.selectors.states import read_state
 from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteState, state_write
@@ -97,7 +97,7 @@ class AgentStateView(HotView):
 
 
 class AgentStateReadView(HotView):
-    _place: Place | None = None
+    _look: Look | None = None
     shape = ReadState
     seconds = settings.READ_WITHIN_SECONDS
     tag = "Working memory"
@@ -137,13 +137,13 @@ class AgentStateReadView(HotView):
     def post(self, request: HttpRequest, form: ReadState) -> StateRead:
         """Read a state; one that was never written is empty at version 0 (WM-17)."""
         require_agent(self.caller, form.agent)
-        place = self._place or _place(self.caller.workspace, form)
-        return read_state(place, self.documents, now=timezone.now(), seen=self.seen)
+        look = self._look or _look(self.caller.workspace, form)
+        return read_state(look, self.documents, now=timezone.now(), seen=self.seen)
 
     def wanted(self, workspace: WorkspaceRef, form: ReadState) -> Sequence[Name]:
         """Look at the state, and at the keys that it had when this process read it last."""
-        self._place = _place(workspace, form)
-        return hotstates.names(self._place)
+        self._look = _look(workspace, form)
+        return self._look.names
 
 
 class AgentStateDeleteView(ApiView):
@@ -224,6 +224,6 @@ class ProfileStatesView(ApiView):
         return Response(ProfileStates(items=page.rows, next_cursor=page.older))
 
 
-def _place(workspace: WorkspaceRef, form: ReadState) -> Place:
+def _look(workspace: WorkspaceRef, form: ReadState) -> Look:
     scope = scope_of(workspace, kind=form.scope.kind, id=form.scope.id)
-    return place_of(workspace, scope, form.agent)
+    return look_for(place_of(workspace, scope, form.agent))

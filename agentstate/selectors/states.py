@@ -12,6 +12,7 @@ from django.db.models import Count, Max, QuerySet, Sum
 from agentstate import access, documents, encryption, hotstates
 from agentstate.access import Place
 from agentstate.documents import Declared
+from agentstate.hotstates import Look
 from agentstate.models import State
 from agentstate.rules import bodies
 from agentstate.selectors.lives import is_live, served_fields, valid_until
@@ -39,12 +40,13 @@ class MemoryTotals(msgspec.Struct, frozen=True):
     last_write: datetime | None
 
 
-def read_state(place: Place, live: Live, *, now: datetime, seen: Sequence[Seen] = ()) -> StateRead:
+def read_state(look: Look, live: Live, *, now: datetime, seen: Sequence[Seen] = ()) -> StateRead:
     """Read a state, from the hot store alone where it is warm (WM-17 to WM-19).
 
-    `live` are the documents as the request saw them, `seen` what it saw of the state.
+    `live` are the documents as the request saw them, `seen` what it saw of the state and its keys.
     """
-    held, declared = hotstates.current(place, seen), documents.declared_for(place.agent, live)
+    place, held = look.place, hotstates.current(look, seen)
+    declared = documents.declared_for(place.agent, live)
     row = held.row
     if row is None or not is_live(row, declared, now=now):
         return StateRead()
@@ -59,7 +61,7 @@ def _read_again(place: Place, row: StateRow, live: Live, *, now: datetime) -> St
     """Read again where a write gave the state another key between the row and its key (WM-18), else nothing."""
     newer = access.read_row(place)
     is_written_since = newer is not None and newer.data_key_id not in (row.data_key_id, None)
-    return read_state(place, live, now=now) if is_written_since else StateRead()
+    return read_state(hotstates.look_for(place), live, now=now) if is_written_since else StateRead()
 
 
 def _answer(row: StateRow, plain: bytes, declared: Declared, *, now: datetime) -> StateRead:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.access import place_of
+from agentstate.hotstates import look_for
 from agentstate.selectors.states import read_state
 from agentstate.serializers import WriteState, state_write
 from agentstate.services.states import delete_state, store_state
@@ -49,7 +50,7 @@ class Clocked:
         """Read a state."""
         with access.bound(self.workspace.id):
             place = place_of(self.workspace, scope_of(self.workspace, **scope), agent)
-            found = read_state(place, documents.served(), now=self.now)
+            found = read_state(look_for(place), documents.served(), now=self.now)
         # The body goes to the wire as it is stored.
         body = msgspec.json.decode(found.body) if isinstance(found.body, msgspec.Raw) else found.body
         return msgspec.structs.replace(found, body=body)
