@@ -162,7 +162,7 @@ def test_only_one_module_knows_the_celery_application() -> None:
     assert found(knows).keys() == {"console/celery.py"}
 
 
-@pytest.mark.parametrize("root", [*APPS, "tests", "examples"])
+@pytest.mark.parametrize("root", [*APPS, "benchmarks", "tests", "examples"])
 def test_files_are_short(root: str) -> None:
     """Style: a module that outgrows its page becomes a folder with one file per noun."""
     most = MAX_LINES.get(root, MAX_LINES_OF_CODE)
@@ -175,7 +175,7 @@ def test_files_are_short(root: str) -> None:
 @pytest.mark.parametrize("word", ["utils", "helpers", "common", "misc"])
 def test_no_drawer_for_everything(word: str) -> None:
     """Style: there is no module whose name says nothing."""
-    assert not [name_of(path) for path in files(*APPS, "tests") if word in path.with_suffix("").parts]
+    assert not [name_of(path) for path in files(*APPS, "benchmarks", "tests") if word in path.with_suffix("").parts]
 
 
 def operations(pattern: Any) -> Iterator[Any]:
