@@ -45,22 +45,19 @@ class Caller:
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
     def read(self, state: str) -> Told:
-        return self._call("POST", "/v1/agent-state/read", {})(state)
+        return self._call("POST", "/v1/agent-state/read", state)
 
     def write(self, state: str) -> Told:
-        return self._call("PUT", "/v1/agent-state", {"mode": "merge_by_key", "body": {"a": "1"}})(state)
+        return self._call("PUT", "/v1/agent-state", state, mode="merge_by_key", body={"a": "1"})
 
-    def _call(self, method: str, path: str, members: dict[str, Any]) -> Any:
-        def call(state: str) -> Told:
-            body = {"scope": {"kind": "conversation", "id": state}, "agent": AGENT, **members}
-            began = time.monotonic()
-            self._http.request(method, path, json.dumps(body), self._headers)
-            answer = self._http.getresponse()
-            content = json.loads(answer.read())
-            seconds = time.monotonic() - began
-            return Told(answer.status, content, answer.getheader("Retry-After"), seconds)
-
-        return call
+    def _call(self, method: str, path: str, state: str, **members: Any) -> Told:
+        body = {"scope": {"kind": "conversation", "id": state}, "agent": AGENT, **members}
+        began = time.monotonic()
+        self._http.request(method, path, json.dumps(body), self._headers)
+        answer = self._http.getresponse()
+        content = json.loads(answer.read())
+        seconds = time.monotonic() - began
+        return Told(answer.status, content, answer.getheader("Retry-After"), seconds)
 
 
 @pytest.fixture
@@ -115,7 +112,8 @@ def reads_per_second(world: World, web: Web, states: Sequence[str]) -> tuple[flo
     is_over = Event()
 
     def read_on(number: int) -> list[Told]:
-        caller, told = Caller(web, world.key), []
+        caller = Caller(web, world.key)
+        told: list[Told] = []
         while not is_over.is_set():
             told.append(caller.read(states[(number + len(told)) % len(states)]))
         return told
