@@ -10,7 +10,7 @@ import pytest
 from tests.linearizability.chaos import HOT_STORE_FLUSHED
 from tests.linearizability.world import Game, World
 
-GAMES, SECONDS = 8, 15
+GAMES, SECONDS = 8, 12
 MANY_READS: dict[str, Any] = {"states": 1, "reads": 300}
 FLUSHED: dict[str, Any] = {"weights": {HOT_STORE_FLUSHED: 1}, "gap_seconds": (0.02, 0.25)}
 
