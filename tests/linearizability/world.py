@@ -64,7 +64,8 @@ class World:
         """Run the web servers of an application."""
         running = Web(self._folder, {**self.variables, **variables}, application)
         try:
-            yield running.start()
+            running.start()
+            yield running
         finally:
             running.stop()
 

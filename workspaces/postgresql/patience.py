@@ -40,12 +40,14 @@ class PatientConnection(psycopg.Connection[Any]):
             return super().wait(gen, interval)
         _require_sound()
         try:
-            return super().wait(gen, interval, max(until - time.monotonic(), 0.001))
+            answer = super().wait(gen, interval, max(until - time.monotonic(), 0.001))
         except psycopg.OperationalError:
             if time.monotonic() >= until:
                 self.pgconn.finish()
                 _note_silence()
             raise
+        note_answer()
+        return answer
 
 
 def connect(parameters: dict[str, Any]) -> PatientConnection:
@@ -60,11 +62,13 @@ def connect(parameters: dict[str, Any]) -> PatientConnection:
 
 def _in_time(future: "Future[PatientConnection]", until: float) -> PatientConnection:
     try:
-        return future.result(max(until - time.monotonic(), 0))
+        connection = future.result(max(until - time.monotonic(), 0))
     except TimeoutError as error:
         future.add_done_callback(_close)
         _note_silence()
         raise psycopg.OperationalError("No connection in time.") from error
+    note_answer()
+    return connection
 
 
 def _close(future: "Future[PatientConnection]") -> None:

@@ -22,7 +22,7 @@ def repair(name: Name, writer: str, *, change: int, payload: bytes, kept_ms: int
     run("publish", [name.entry, name.marker, name.token], [writer, number, entry, kept_ms])
 
 
-Seen.expired_writers = writers_of  # type: ignore[method-assign]
+Seen.expired_writers = writers_of  # type: ignore[method-assign, assignment]
 hotstore.repair = repair
 widen()
 
