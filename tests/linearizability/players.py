@@ -136,7 +136,7 @@ class Player:
     def _note(self, wish: Wish, called: int, returned: int, answer: Answer | None, *, said: str) -> None:
         end = {"said": said} if answer is None else {"returned": returned, "answer": answer}
         asked = {name: getattr(wish, name) for name in wish.__struct_fields__}
-        self.operations.append(Operation(number=0, client=self._name, called=called, **asked, **end))  # type: ignore[arg-type]
+        self.operations.append(Operation(number=0, client=self._name, called=called, **asked, **end))
         if answer is not None and answer.outcome != "conflict":
             self._versions[wish.state] = answer.version
 

@@ -1,6 +1,7 @@
 """Broken: a writer publishes without having put a marker."""
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from console.wsgi import application
@@ -11,10 +12,11 @@ from workspaces.hotstore.connection import ask
 from workspaces.hotstore.entries import CHANGE_DIGITS, KEPT_MS
 
 
-def mark(name: Name) -> Mark:
-    """Look at the entry only."""
-    entry = ask(b"GET", name.entry)
-    return Mark(name, secrets.token_hex(6), 0, entry[CHANGE_DIGITS:] if entry is not None else None)
+def mark(name: Name, also: Sequence[Name] = ()) -> Mark:
+    """Look only: at the entry, and at whatever else is asked for."""
+    _, [mine, *others] = hotstore.look([name, *also])
+    entry = mine.entry[CHANGE_DIGITS:] if mine.entry is not None else None
+    return Mark(name, secrets.token_hex(6), 0, entry, others)
 
 
 def publish(marked: Mark, *, change: int, payload: bytes, kept_ms: int = KEPT_MS) -> None:
