@@ -175,7 +175,9 @@ def test_files_are_short(root: str) -> None:
 @pytest.mark.parametrize("word", ["utils", "helpers", "common", "misc"])
 def test_no_drawer_for_everything(word: str) -> None:
     """Style: there is no module whose name says nothing."""
-    assert not [name_of(path) for path in files(*APPS, "benchmarks", "tests") if word in path.with_suffix("").parts]
+    assert not [
+        name_of(path) for path in files(*APPS, "benchmarks", "tests") if word in path.with_suffix("").parts
+    ]
 
 
 def operations(pattern: Any) -> Iterator[Any]:

@@ -32,7 +32,7 @@ def mask_found(text: str, *, search: Search, policy: MaskingPolicy) -> MaskedTex
     A text beyond its budget is redacted whole (PR-7b).
     """
     counts: dict[str, int] = {}
-    if _is_too_long(text):
+    if is_too_long(text):
         return _beyond_budget()
     if not search.detectors or (len(text) < _SHORTEST_WORD and text.replace("_", "a").isalpha()):
         return MaskedText(text, counts)
@@ -69,7 +69,7 @@ def mask_declared(text: str, *, search: Search, policy: MaskingPolicy) -> Masked
         end = known.end
     pieces.append(_rest(text[end:], policy, counts))
     masked = _set_apart(pieces)
-    return _beyond_budget() if _is_too_long(masked) else MaskedText(masked, counts)
+    return _beyond_budget() if is_too_long(masked) else MaskedText(masked, counts)
 
 
 def mask_whole(text: str, *, kind: str, policy: MaskingPolicy) -> MaskedText:
@@ -88,7 +88,7 @@ def _count(spans: list[Span], counts: dict[str, int]) -> None:
 
 def _look(text: str, search: Search, policy: MaskingPolicy) -> Look | None:
     """Look at a text, or answer None where it is beyond its budget (PR-7b)."""
-    if _is_too_long(text):
+    if is_too_long(text):
         return None
     try:
         return look(text, search=search, policy=policy)
@@ -150,7 +150,8 @@ def _stands_apart(value: str, text: str, span: Span, pieces: list[str], policy: 
     )
 
 
-def _is_too_long(text: str) -> bool:
+def is_too_long(text: str) -> bool:
+    """Tell whether a text is beyond what is searched (PR-7b)."""
     if len(text) * _BYTES_PER_CHARACTER <= MAX_TEXT_BYTES:
         return False
     return len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES

@@ -16,7 +16,7 @@ from workspaces.masking.policy import (
 )
 from workspaces.masking.scan import Search, search_for
 from workspaces.masking.secret_names import secret_kind
-from workspaces.masking.text import MaskedText, mask_declared, mask_found, mask_whole
+from workspaces.masking.text import MaskedText, is_too_long, mask_declared, mask_found, mask_whole
 
 _WRITTEN_AS_STRING = frozenset({"string", "text"})
 _MAY_HOLD_STRINGS = frozenset({"any", "list", "object"})
@@ -64,20 +64,25 @@ def mask_text(text: str, *, policy: MaskingPolicy) -> tuple[str, dict[str, int]]
     return masked.text, masked.counts
 
 
-def _strings_of(values: Iterable[Any]) -> list[str]:
-    """List every string at any depth, names of members too, in no order."""
-    strings: list[str] = []
-    waiting = list(values)
+class _Strings(msgspec.Struct, frozen=True):
+    """Every string at any depth, in no order: values, and names of members."""
+
+    values: list[str]
+    names: list[str]
+
+
+def _strings_of(values: Iterable[Any]) -> _Strings:
+    found, names, waiting = [], [], list(values)
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            strings.append(value)
+            found.append(value)
         elif isinstance(value, dict):
-            strings += value
+            names += value
             waiting += value.values()
         elif isinstance(value, list | tuple):
             waiting += value
-    return strings
+    return _Strings(found, names)
 
 
 def _is_removal(value: Any) -> bool:
@@ -97,9 +102,24 @@ class _Masking:
     @cached_property
     def undeclared(self) -> "_Walk":
         """Search a field that is not personal for what is held back, where the fields can hold any (PR-7)."""
-        held_back = search_for(kinds_everywhere(self.policy)).worth_in(_strings_of(self.fields.values()))
+        strings = self.strings
+        held_back = search_for(kinds_everywhere(self.policy)).worth_in([*strings.values, *strings.names])
         mask = partial(mask_found, search=held_back, policy=self.policy)
         return _Walk(self.policy, self.counts, mask, held_back)
+
+    @cached_property
+    def strings(self) -> _Strings:
+        """List what the fields hold."""
+        return _strings_of(self.fields.values())
+
+    @cached_property
+    def has_nothing_held_back(self) -> bool:
+        """Tell whether no string can hold what is held back everywhere, and no member is secret by its name."""
+        return (
+            not self.undeclared.search_in_names.detectors
+            and not any(map(is_too_long, self.strings.values))
+            and not any(is_too_long(name) or secret_kind(name) for name in set(self.strings.names))
+        )
 
     def field(self, value: Any, *, name: str, rule: FieldRule) -> Any:
         """Mask one field by its name and its declaration (PR-5, PR-7b)."""
@@ -114,7 +134,7 @@ class _Masking:
             return self._declared().value(value)
         if rule.pii:
             return self._personal(value, kind=known_kind(rule.pii))
-        return self.undeclared.value(value)
+        return value if self.has_nothing_held_back else self.undeclared.value(value)
 
     def _personal(self, value: Any, *, kind: str) -> Any:
         walk = self._of_kind(kind, leaves=True)

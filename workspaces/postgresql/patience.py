@@ -1,6 +1,7 @@
 """Statements that must be answered in time, for readers who would rather be refused than wait (WM-19)."""
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -9,10 +10,11 @@ from typing import Any
 
 import psycopg
 
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 0.25
 
 _until: ContextVar[float | None] = ContextVar("answer_until", default=None)
 _silent_until = 0.0
+_late: dict[str, "deque[Future[PatientConnection]]"] = {}
 _connecting = ThreadPoolExecutor(max_workers=4, thread_name_prefix="connect")
 
 
@@ -20,7 +22,7 @@ _connecting = ThreadPoolExecutor(max_workers=4, thread_name_prefix="connect")
 def within(seconds: float) -> Iterator[None]:
     """Give the statements of a block so many seconds together.
 
-    After a time-out they fail at once for a second, so that a database that stands still does not hold every thread;
+    After a time-out they fail at once for a quarter of a second, so that a database that stands still does not hold every thread;
     then one of them tries again. Raises psycopg.OperationalError, as Django's wrapper of it does.
     """
     token = _until.set(time.monotonic() + seconds)
@@ -56,24 +58,26 @@ def connect(parameters: dict[str, Any]) -> PatientConnection:
     if until is None:
         return PatientConnection.connect(**parameters)
     _require_sound()
-    future = _connecting.submit(PatientConnection.connect, **parameters)
-    return _in_time(future, until)
+    return _in_time(parameters, until)
 
 
-def _in_time(future: "Future[PatientConnection]", until: float) -> PatientConnection:
+def _in_time(parameters: dict[str, Any], until: float) -> PatientConnection:
+    """Wait for a connection; one that comes too late is kept for who asks next, or a busy process never gets any."""
+    late = _late.setdefault(_place(parameters), deque())
+    future = late.popleft() if late else _connecting.submit(PatientConnection.connect, **parameters)
     try:
         connection = future.result(max(until - time.monotonic(), 0))
     except TimeoutError as error:
-        future.add_done_callback(_close)
+        late.append(future)
         _note_silence()
         raise psycopg.OperationalError("No connection in time.") from error
     note_answer()
     return connection
 
 
-def _close(future: "Future[PatientConnection]") -> None:
-    if not future.cancelled() and future.exception() is None:
-        future.result().close()
+def _place(parameters: dict[str, Any]) -> str:
+    names = ("host", "port", "dbname", "user", "options")
+    return " ".join(str(parameters.get(name)) for name in names)
 
 
 def _require_sound() -> None:
