@@ -21,7 +21,7 @@ from workspaces.types import WorkspaceRef
 
 DECIDING = ("features", "object-types", "masking", "retention")
 WRITE_WITHIN_SECONDS = 12.0
-_WRITER_WAITS = "8s"
+WRITER_WAITS = "8s"
 
 _READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::text)"
 _TURN = "SELECT * FROM lastro_take_turn(%s::uuid, %s::bigint, %s::bigint, %s::bytea, %s::text, %s::text)"
@@ -67,7 +67,7 @@ def take_turn(place: Place) -> tuple[Live, StateRow | None]:
     name does not, and holds before there is a row.
     """
     locks = documents.hold_number(), coherence.lock_number(place.name)
-    where = place.scope.hash, place.agent, _WRITER_WAITS
+    where = place.scope.hash, place.agent, WRITER_WAITS
     ((heads, *row),) = ask(_TURN, (place.workspace.id, *locks, *where))
     live = documents.versions(msgspec.json.decode(heads, type=documents.Heads))
     return live, _row(row) if row[0] is not None else None

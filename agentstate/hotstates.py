@@ -100,7 +100,7 @@ class Turn:
         """Give the state as the hot store held it when the marker was put, else from the database."""
         marked = self._marked
         if marked is None or marked.entry is None:
-            return Held(access.read_row(self.place))
+            return Held(access.read_row(self.place, lock_timeout=access.WRITER_WAITS))
         return _held(self._look, _decoder.decode(marked.entry), marked.seen)
 
     def require_time(self) -> None:

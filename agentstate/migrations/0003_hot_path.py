@@ -124,9 +124,10 @@ BEGIN
             updated_at = _updated_at, due_at = _due_at
         WHERE workspace_id = _workspace AND scope_hash = _scope_hash AND agent = _agent AND change = _expected
         RETURNING change INTO changed;
-        UPDATE workspaces_profile p SET last_seen_at = _updated_at FROM workspaces_handle h
-        WHERE changed IS NOT NULL AND h.id = _handle_id AND p.id = h.profile_id
-            AND p.last_seen_at < _updated_at - interval '1 hour';
+        IF _handle_id IS NOT NULL AND changed IS NOT NULL THEN
+            UPDATE workspaces_profile p SET last_seen_at = _updated_at FROM workspaces_handle h
+            WHERE h.id = _handle_id AND p.id = h.profile_id AND p.last_seen_at < _updated_at - interval '1 hour';
+        END IF;
     END IF;
     outcome := CASE WHEN changed IS NULL THEN 'changed' ELSE 'stored' END;
 END
