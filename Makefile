@@ -6,7 +6,7 @@ RUN := .venv/bin/python -m
 COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 	$(if $(UPGRADE),--upgrade)
 CLIENTS := 0.10.5 0.11.7
-PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2
+PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2 --dist loadgroup
 
 .PHONY: help demo manage test test-long check bench lock clean python run-environment test-environment \
 	bench-environment

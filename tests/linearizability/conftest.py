@@ -8,6 +8,13 @@ from tests.linearizability.web import Web
 from tests.linearizability.world import World, made_world
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of the world in one process of a parallel run: making one takes as long as a game."""
+    for item in items:
+        if "world" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("world"))
+
+
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Services of these tests' own, since they are killed."""

@@ -17,7 +17,7 @@ def seeds(count: int, *, seconds: int, quick: int, quick_seconds: int) -> list[A
     return short + [pytest.param(seed, seconds, id=f"{seed}", marks=marks) for seed in range(count)]
 
 
-@pytest.mark.parametrize(("seed", "seconds"), seeds(20, seconds=60, quick=2, quick_seconds=8))
+@pytest.mark.parametrize(("seed", "seconds"), seeds(20, seconds=60, quick=2, quick_seconds=10))
 def test_every_answer_is_explained_by_one_order(world: World, sound: Web, seed: int, seconds: int) -> None:
     """WM-18, WM-15, WM-16, WM-9: what clients were told of a state is what one state, one at a time, would tell."""
     game = world.play(sound, seed=seed, seconds=seconds)
