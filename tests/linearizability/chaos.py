@@ -18,6 +18,7 @@ SERVER_HELD = "a web server stood still"
 HOT_STORE_FLUSHED, HOT_STORE_HELD = "the hot store was flushed", "the hot store stood still"
 HOT_STORE_KILLED, DATABASE_RESTARTED = "the hot store was killed", "the database was started again"
 DATABASE_HELD, DATABASE_KILLED = "the database stood still", "the database was killed"
+WRITER_LOST = "the writers were killed, and then the hot store stood still"
 
 WEIGHTS: Mapping[str, int] = {
     WORKER_KILLED: 4,
@@ -58,6 +59,7 @@ class Chaos:
             DATABASE_RESTARTED: self._restart_database,
             DATABASE_HELD: self._hold_database,
             DATABASE_KILLED: self._kill_database,
+            WRITER_LOST: self._lose_writer,
         }
         self.told: list[tuple[int, str]] = []
 
@@ -89,6 +91,12 @@ class Chaos:
     def _hold_server(self) -> None:
         with self._web.held(self._chance.choice(NAMES)):
             time.sleep(self._chance.uniform(0.1, 2))
+
+    def _lose_writer(self) -> None:
+        """Leave commits without their publication, and let readers be told by the database alone for a while."""
+        self._web.kill("writer")
+        paused(self._services["valkey"], self._chance.uniform(1.0, 1.5))
+        self._web.start()
 
     def _flush(self) -> None:
         hot_store(self._services["valkey"].variables).flushall()
