@@ -243,6 +243,9 @@ WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
 
 def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
     """Give a request that is refused with a code."""
+    if path == DELETE and code in {"hot_store_unavailable", "outcome_unknown"}:
+        kept = cast.written()
+        ask = _changed(ask, body={name: kept[name] for name in ("scope", "agent")})
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:
