@@ -153,8 +153,14 @@ class TestCost:
     def test_one_look_at_the_states(self, committed: None, monkeypatch: pytest.MonkeyPatch) -> None:
         """WM-19: a warm read asks no database; a cold one looks the row up once, of what was never written too."""
         workspace, place = factories.make_ready_workspace(), scope()
-        agent, ask, looks = InProcess(factories.make_key(workspace)), states.ask, []
-        monkeypatch.setattr(states, "ask", lambda *question: looks.append(question[0]) or ask(*question))
+        agent, ask = InProcess(factories.make_key(workspace)), states.ask
+        looks: list[str] = []
+
+        def counted(statement: str, values: Any) -> Any:
+            looks.append(statement)
+            return ask(statement, values)
+
+        monkeypatch.setattr(states, "ask", counted)
         agent.write(write(scope=place, subject=VISITOR))
         agent.read(place)
         for at in (place, scope()):
