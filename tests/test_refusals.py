@@ -268,7 +268,7 @@ def cast(server: Server, django_db_blocker: Any, tmp_path_factory: pytest.TempPa
     """The cast, and servers to which a store is missing or half there, by the code that this brings about."""
     nowhere = "postgres://lastro:none@127.0.0.1:1/lastro"
     with _unable_to_publish() as half_there:
-        stores = {
+        stores: dict[str, dict[str, Any]] = {
             # A generation of its own: what the hot store has is answered without a database.
             "unavailable": {"DATABASE_URL": nowhere, "HOT_STORE_GENERATION": "999999"},
             "hot_store_unavailable": {"HOT_STORE_URL": "redis://127.0.0.1:1/0"},

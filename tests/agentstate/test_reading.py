@@ -20,6 +20,7 @@ from tests.api import InProcess, OverHttp
 from tests.factories import order_type, scope, write
 from tests.stores import forget_hot_store
 from workspaces import access, encryption, hotstore
+from workspaces.postgresql.calls import ask
 from workspaces.scopes import scope_of
 from workspaces.types import WorkspaceRef
 
@@ -107,7 +108,8 @@ class TestReadYourWrites:
         clock, place = Clocked(factories.make_ready_workspace()), scope()
         clock.write(write({"qty": 1}, scope=place))
         forget_hot_store()
-        read_row, overtaken = states.read_row, []
+        read_row = states.read_row
+        overtaken: list[Any] = []
 
         def read_and_be_overtaken(at: states.Place, **wait: str) -> Any:
             row = read_row(at, **wait)
@@ -153,14 +155,14 @@ class TestCost:
     def test_one_look_at_the_states(self, committed: None, monkeypatch: pytest.MonkeyPatch) -> None:
         """WM-19: a warm read asks no database; a cold one looks the row up once, of what was never written too."""
         workspace, place = factories.make_ready_workspace(), scope()
-        agent, ask = InProcess(factories.make_key(workspace)), states.ask
+        agent = InProcess(factories.make_key(workspace))
         looks: list[str] = []
 
         def counted(statement: str, values: Any) -> Any:
             looks.append(statement)
             return ask(statement, values)
 
-        monkeypatch.setattr(states, "ask", counted)
+        monkeypatch.setattr("agentstate.access.ask", counted)
         agent.write(write(scope=place, subject=VISITOR))
         agent.read(place)
         for at in (place, scope()):
