@@ -83,7 +83,8 @@ def made_key(workspace: WorkspaceRef, **wish: Any) -> tuple[ApiKey, str]:
 
 
 def refresh(key: ApiKey) -> None:
-    with access.bound(key.workspace_id):
+    workspace_id: Any = key.workspace_id
+    with access.bound(workspace_id):
         key.refresh()
 
 
