@@ -14,7 +14,7 @@ from agentstate import access
 from agentstate.access import Place
 from agentstate.types import StateRow
 from workspaces import coherence, encryption, hotstore
-from workspaces.errors import OutcomeUnknown, Problem, Unavailable
+from workspaces.errors import OutcomeUnknown, Problem
 from workspaces.hotstore import HotStoreDown, Name, Seen
 
 _encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
@@ -87,7 +87,7 @@ class Turn:
         self._marked = coherence.begin(place.name, self._look.key_names)
         # After this moment the write must not commit, since its marker may be lifted (WM-20).
         self.commit_until = timezone.now() + timedelta(seconds=hotstore.COMMIT_WITHIN_SECONDS)
-        self._is_known = self._is_gone = False
+        self._is_known = False
         self._row: StateRow | None = None
         self.has_changed = False
 
@@ -103,18 +103,9 @@ class Turn:
             return Held(access.read_row(self.place, lock_timeout=access.WRITER_WAITS))
         return _held(self._look, _decoder.decode(marked.entry), marked.seen)
 
-    def require_time(self) -> None:
-        """Refuse to go on past the deadline: the marker may be lifted, and whoever lifts it must wait for us."""
-        if timezone.now() > self.commit_until:
-            raise Unavailable
-
     def leaves(self, row: StateRow | None, *, changed: bool) -> None:
         """Note what the database holds at the end of the turn, and whether the turn changed it."""
         self._is_known, self._row, self.has_changed = True, row, changed
-
-    def removes(self) -> None:
-        """Note that nothing of the state may be served any more."""
-        self._is_gone = self.has_changed = True
 
     def finish(self) -> None:
         """Publish what is stored and lift the marker; a change that cannot be published is not known to hold."""
@@ -127,9 +118,7 @@ class Turn:
     def _publish(self) -> None:
         if self._marked is None:
             return
-        if self._is_gone:
-            hotstore.drop(self._marked)
-        elif not self._is_known:
+        if not self._is_known:
             hotstore.lift(self._marked)
         else:
             change, payload = _entry(self._row)

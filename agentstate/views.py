@@ -49,6 +49,8 @@ class AgentStateView(HotView):
             SubjectMismatch,
             ScopeKindNotDeclared,
             errors.Conflict,
+            errors.HotStoreUnavailable,
+            errors.OutcomeUnknown,
         ),
         parameters=(idempotency_key(),),
         examples=(
@@ -154,7 +156,13 @@ class AgentStateDeleteView(ApiView):
         summary="Remove a state",
         body=DeleteState,
         answer=StateDeletion,
-        refusals=(errors.AgentNotAllowed, AgentStateConflict, errors.Conflict),
+        refusals=(
+            errors.AgentNotAllowed,
+            AgentStateConflict,
+            errors.Conflict,
+            errors.HotStoreUnavailable,
+            errors.OutcomeUnknown,
+        ),
         parameters=(idempotency_key(),),
         examples=(
             example("at any version", {"scope": _SCOPE, "agent": "order-taker"}, is_request=True),

@@ -113,7 +113,13 @@ class DocumentApprovalView(ApiView):
         body=ApproveChange,
         is_body_optional=True,
         answer=ChangeAnswer,
-        refusals=(errors.InvalidDocument, errors.WrongVersion, errors.Conflict),
+        refusals=(
+            errors.InvalidDocument,
+            errors.WrongVersion,
+            errors.Conflict,
+            errors.HotStoreUnavailable,
+            errors.OutcomeUnknown,
+        ),
         parameters=(idempotency_key(),),
         examples=(
             example("nothing more to say", {}, is_request=True),

@@ -20,6 +20,7 @@ MAX_LINES_OF_CODE = 400
 
 PROCESS_BOUNDARIES: dict[str, str] = {
     "console/health.py": "Each transport of the broker raises exceptions of its own.",
+    "workspaces/http/hot.py": "It answers a request, as the dispatch of REST framework does.",
 }
 """Where any exception may be caught, and why."""
 

@@ -122,16 +122,25 @@ def test_examples_are_there_and_fit(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"get_openapi_json"}))
 def test_an_operation_names_the_refusals_of_every_request(name: str) -> None:
-    """PL-8, PL-9: no key, not allowed, too large, no store: every route may say so, as a problem."""
+    """PL-8, PL-9: no key, not allowed, too large, too often, no store: every route may say so, as a problem."""
     operation = OPERATIONS[name]
-    assert {"401", "403", "413", "503"} < set(operation["responses"])
+    assert {"401", "403", "413", "429", "503"} < set(operation["responses"])
     if "requestBody" in operation:
         assert {"400", "415", "422"} < set(operation["responses"])
     for status, answer in operation["responses"].items():
         assert "X-Request-Id" in answer["headers"]
         assert list(answer["content"]) == ["application/json" if status < "300" else PROBLEM_TYPE]
-    assert "Retry-After" in operation["responses"]["503"]["headers"]
+    for status in ("429", "503"):
+        assert "Retry-After" in operation["responses"][status]["headers"]
     assert "WWW-Authenticate" in operation["responses"]["401"]["headers"]
+
+
+@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"get_openapi_json"}))
+def test_an_operation_says_what_is_left_to_its_caller(name: str) -> None:
+    """PL-5, PL-9: the three headers stand at every answer to a caller who was let in."""
+    limits = {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+    for status, answer in OPERATIONS[name]["responses"].items():
+        assert limits & set(answer["headers"]) == (set() if status in {"401", "413"} else limits), status
 
 
 def test_every_code_is_documented() -> None:

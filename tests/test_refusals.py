@@ -5,7 +5,9 @@ is held against the document by Schemathesis: status, content type, headers and 
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +15,9 @@ import msgspec
 import pytest
 import requests
 import schemathesis
+import valkey
+from django.conf import settings
+from django.utils import timezone
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -22,10 +27,12 @@ from schemathesis.specs.openapi.checks import (
 
 from tests import factories
 from tests.server import Server
+from workspaces.hotstore import bucket_of
 from workspaces.http import limits
 from workspaces.http.openapi import document
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS
-from workspaces.types import WorkspaceRef
+from workspaces.selectors.credentials import caller_of
+from workspaces.types import Origin, WorkspaceRef
 
 SCHEMA = schemathesis.openapi.from_dict(document())
 CHECKS = [
@@ -66,7 +73,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 class Cast:
     """The callers, good and otherwise, and what is there to be named."""
 
-    def __init__(self, server: Server, broken: Server) -> None:
+    def __init__(self, server: Server, broken: dict[str, Server]) -> None:
         self.url = server.url
         self.workspace = factories.make_ready_workspace("Aurora", ONLY_CONVERSATIONS)
         off = factories.make_ready_workspace("Boreal")
@@ -77,7 +84,9 @@ class Cast:
             "other agent": factories.make_key(self.workspace, *KEY_SCOPES, agents=("somebody-else",)),
             "elsewhere": factories.make_key(self.workspace, *KEY_SCOPES, networks=("203.0.113.9/32",)),
             "off": factories.make_key(off, *KEY_SCOPES),
+            "busy": factories.make_key(self.workspace, *KEY_SCOPES),
         }
+        _spend(self.keys["busy"])
         roles = ("owner", "security", "privacy", "engineer")
         self.tokens = {
             "good": _token(self.workspace, roles, tuple(PERMISSIONS)),
@@ -93,7 +102,8 @@ class Cast:
             "payload_too_large": {"raw": b" " * (max(limits.BODY_BYTES.values()) + 1)},
             "invalid_json": {"raw": b'{"a": 1, "a": 2}'},
             "unsupported_media_type": {"media_type": "text/plain"},
-            "unavailable": {"url": broken.url},
+            "rate_limited": {"key": self.keys["busy"]},
+            **{code: {"url": found.url} for code, found in broken.items()},
         }
         ana = {"type": "email", "value": "ana@example.com"}
         self.written(subject=ana)
@@ -157,6 +167,14 @@ class Cast:
 def _token(workspace: WorkspaceRef, roles: tuple[str, ...], permissions: tuple[str, ...]) -> str:
     person = factories.make_person(workspace, *roles)
     return factories.make_token(workspace, person, *permissions)
+
+
+def _spend(key: str) -> None:
+    """Empty the bucket of a key for an hour: what it holds is the moment at which it is full again."""
+    caller, hour = caller_of(key, origin=Origin(), now=timezone.now()), 3600
+    with valkey.Valkey.from_url(settings.HOT_STORE_URL) as store:
+        moment = int((time.time() + hour) * 1_000_000)
+        store.set(bucket_of("key", caller.credential_id.bytes), moment, ex=hour)
 
 
 def _changed(ask: Ask, **changes: Any) -> Ask:
@@ -225,6 +243,9 @@ WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
 
 def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
     """Give a request that is refused with a code."""
+    if path == DELETE and code in {"hot_store_unavailable", "outcome_unknown"}:
+        kept = cast.written()
+        ask = _changed(ask, body={name: kept[name] for name in ("scope", "agent")})
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:
@@ -232,14 +253,34 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
     return _changed(ask, **cast.changes[code])
 
 
+@contextmanager
+def _unable_to_publish() -> Iterator[str]:
+    """Give the URL of the hot store as a user who may mark there, and not what publishing takes."""
+    url, name = settings.HOT_STORE_URL, f"tests-{uuid4().hex}"
+    with valkey.Valkey.from_url(url) as store:
+        store.execute_command("ACL", "SETUSER", name, "on", f">{name}", "~*", "+@all", "-getrange")
+        yield f"{url}{'&' if '?' in url else '?'}username={name}&password={name}"
+        store.execute_command("ACL", "DELUSER", name)
+
+
 @pytest.fixture(scope="module")
 def cast(server: Server, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
-    """The cast, and a second server whose database is not there."""
+    """The cast, and servers to which a store is missing or half there, by the code that this brings about."""
     nowhere = "postgres://lastro:none@127.0.0.1:1/lastro"
-    broken = Server(tmp_path_factory.mktemp("broken"), DATABASE_URL=nowhere).start()
-    with django_db_blocker.unblock():
-        yield Cast(server, broken)
-    broken.stop()
+    with _unable_to_publish() as half_there:
+        stores: dict[str, dict[str, Any]] = {
+            # A generation of its own: what the hot store has is answered without a database.
+            "unavailable": {"DATABASE_URL": nowhere, "HOT_STORE_GENERATION": "999999"},
+            "hot_store_unavailable": {"HOT_STORE_URL": "redis://127.0.0.1:1/0"},
+            "outcome_unknown": {"HOT_STORE_URL": half_there},
+        }
+        broken = {
+            code: Server(tmp_path_factory.mktemp(code), **urls).start() for code, urls in stores.items()
+        }
+        with django_db_blocker.unblock():
+            yield Cast(server, broken)
+        for one in broken.values():
+            one.stop()
 
 
 @pytest.mark.parametrize(("path", "method", "code"), EVERY_REFUSAL)

@@ -24,6 +24,7 @@ from agentstate.types import (
     StateWrite,
     StoredState,
 )
+from workspaces import coherence
 from workspaces.documents import Live, hold, require_feature
 from workspaces.encryption import destroy_keys, keyed_hash, retire_keys
 from workspaces.errors import OutcomeUnknown, Problem, Unavailable
@@ -87,22 +88,25 @@ def store_state(
 def delete_state(
     *, caller: Caller, scope: Scope, agent: str, if_version: int | None, now: datetime
 ) -> StateDeletion:
-    """Remove a whole state; it reads as never written afterwards (WM-16b). Raises AgentStateConflict."""
+    """Remove a whole state; it reads as never written afterwards (WM-16b).
+
+    It may be part of a larger transaction: the marker holds until that has committed (WM-20).
+    Raises AgentStateConflict, HotStoreUnavailable and OutcomeUnknown.
+    """
     place = access.place_of(caller.workspace, scope, agent)
-    with hotstates.turn(place) as turn, transaction.atomic():
+    with transaction.atomic():
         hold()
         require_feature(documents.FEATURE)
         declared = documents.declared_for(agent)
         row = access.lock_state(place)
-        turn.require_time()
         life = life_of(caller.workspace, row, declared, now=now)
         if if_version is not None:
             writes.require_version(life.version, if_version)
         if row is not None and life.is_live:
+            coherence.changing_locked(place.name)
             at = max(now, row.updated_at)
             entomb(caller.workspace, row, into=State.Life.DELETED, declared=declared, now=at)
             row.save()
-        turn.removes()
     return StateDeletion(deleted=life.is_live)
 
 

@@ -72,10 +72,10 @@ def hot_store() -> Iterator[Place]:
         for number in range(2):
             store.execute_command("SELECT", number)
             for key in store.scan_iter():
-                yield Place(f"hot store {number}", bytes(key) + b" " + repr(_value(store, key)).encode())
+                yield Place(f"hot store {number}", bytes(key) + b" " + _value(store, key))
 
 
-def _value(store: Any, key: bytes) -> Any:
+def _value(store: Any, key: bytes) -> bytes:
     reads: dict[bytes, Callable[[], Any]] = {
         b"string": lambda: store.get(key),
         b"hash": lambda: store.hgetall(key),
@@ -85,7 +85,8 @@ def _value(store: Any, key: bytes) -> Any:
         b"stream": lambda: store.xrange(key),
         b"none": lambda: b"",
     }
-    return reads[store.type(key)]()
+    value = reads[store.type(key)]()
+    return value if isinstance(value, bytes) else repr(value).encode()
 
 
 def files(*folders: Path) -> Iterator[Place]:

@@ -19,6 +19,7 @@ import valkey
 from django.conf import settings
 from django.db import connection, transaction
 
+from agentstate.access import place_of
 from agentstate.models import State
 from tests import factories
 from tests.agentstate import canary
@@ -28,7 +29,9 @@ from tests.agentstate.threads import apart, in_parallel
 from tests.api import Answer, InProcess, OverHttp
 from tests.factories import order_type
 from tests.server import Server, database_url_of_tests
+from tests.stores import forget_hot_store
 from workspaces import access
+from workspaces.scopes import scope_of
 from workspaces.types import WorkspaceRef
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -267,6 +270,7 @@ def damage(workspace: WorkspaceRef, scope: dict[str, str], agent: str) -> None:
             "UPDATE agentstate_state SET body = set_byte(body, 20, 255 - get_byte(body, 20)) WHERE id = %s",
             [row.id],
         )
+    forget_hot_store()
 
 
 def metrics(drive: Drive) -> Place:
@@ -309,12 +313,15 @@ def test_the_metrics(drive: Drive, words: Words, folder: Path) -> None:
     assert found(words.hidden, counted) == []
 
 
-def test_the_hot_store(drive: Drive, words: Words) -> None:
-    """WM-24: no key and no value of the hot store or the broker; one that we put there is found."""
+def test_the_hot_store(drive: Drive, words: Words, committed: None) -> None:
+    """WM-24, WM-20: no name and no value of the hot store or the broker, where the states are; what we put is found."""
+    drive.read()
     with valkey.Valkey.from_url(settings.HOT_STORE_URL) as store:
         store.set(f"tests:{words.clear}", words.clear.encode().hex())
         places = list(canary.hot_store())
         store.delete(f"tests:{words.clear}")
+    name = place_of(drive.workspace, scope_of(drive.workspace, **drive.scope), drive.agent).name
+    assert [place for place in places if place.held.startswith(name.entry + b" ")]
     assert found([words.clear], places)
     assert found(words.hidden, places) == []
 
@@ -370,7 +377,7 @@ def routes_with(paths: dict[str, Any], schema: str) -> set[tuple[str, str]]:
 
 def test_nobody_else_opens_a_body() -> None:
     """WM-0: no page, export, history or context can show content, since none of them has the means to open it."""
-    openers = {"read_state", "open_body", "open_life", "life_of"}
+    openers = {"read_state", "open_plain", "open_body", "life_of"}
     elsewhere = {"console", "privacy", "history", "assembly", "workspaces"}
     users = {
         path.relative_to(PROJECT).parts[0]

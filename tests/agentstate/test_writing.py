@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from tests import factories
 from tests.agentstate.clock import Clocked
 from tests.agentstate.rows import row_count, row_of, stored_body, wrapping_key
+from tests.agentstate.threads import apart, in_parallel
 from tests.api import Answer, InProcess
 from tests.factories import scope, write
 from workspaces.types import WorkspaceRef
@@ -505,6 +507,16 @@ class TestDeletion:
         assert row_count(aurora) == 0
         stored(agent.write(write(scope=place)))
         assert [self.delete(agent, place).body["deleted"] for _ in range(2)] == [True, False]
+
+    def test_as_part_of_a_larger_transaction(self, committed: None) -> None:
+        """WM-16b, WM-18, WM-20: who reads before it commits is served the old state and keeps it for nobody."""
+        clock, place = Clocked(factories.make_ready_workspace()), scope()
+        clock.write(write({"qty": 1}, scope=place))
+        with transaction.atomic():
+            assert clock.delete(place).deleted
+            (read,) = in_parallel([lambda: apart(lambda: clock.read(place))])
+            assert read.version == 1
+        assert clock.read(place).version == 0
 
     def test_leaves_the_others(self, agent: InProcess, stranger: InProcess) -> None:
         """WM-16b: another agent, another scope and another workspace keep theirs."""

@@ -10,15 +10,19 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
+from psycopg import sql
 from pytest_django import Settings
 
 from console import checks
+from tests.database import logged_in
 from tests.server import database_urls_of_tests
+from workspaces.postgresql.router import KeysApart
 
 PROJECT = Path(__file__).resolve().parents[2]
 APPS = ("workspaces", "agentstate", "history", "assembly", "privacy", "console")
@@ -167,19 +171,25 @@ def test_the_models_are_what_the_migrations_make(db: None) -> None:
 
 
 @pytest.fixture
-def empty(committed: None) -> Iterator[BaseDatabaseWrapper]:
-    """A database of its own with nothing in it."""
-    name = f"empty_{uuid4().hex}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {name} TEMPLATE template0")
-    connections.databases["empty"] = {**connection.settings_dict, "NAME": name}
-    try:
-        yield connections["empty"]
-    finally:
-        connections["empty"].close()
-        del connections["empty"], connections.databases["empty"]
-        with connection.cursor() as cursor:
-            cursor.execute(f"DROP DATABASE {name}")
+def empty(committed: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BaseDatabaseWrapper]:
+    """A database of its own with nothing in it, that is migrated by its owner as the content's is."""
+    name, allow = f"empty_{uuid4().hex}", KeysApart.allow_migrate
+
+    def allow_as_default(router: KeysApart, db: str, *about: Any, **hints: Any) -> bool:
+        return allow(router, "default" if db == "empty" else db, *about, **hints)
+
+    monkeypatch.setattr(KeysApart, "allow_migrate", allow_as_default)
+    owned = settings.LASTRO_DATABASE_OWNERS["default"] or {}
+    with logged_in("default", owner=True) as owner:
+        owner.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        role = {part: owned[part] for part in ("USER", "PASSWORD")}
+        connections.databases["empty"] = {**connection.settings_dict, **role, "NAME": name}
+        try:
+            yield connections["empty"]
+        finally:
+            connections["empty"].close()
+            del connections["empty"], connections.databases["empty"]
+            owner.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
 
 OBJECTS = """

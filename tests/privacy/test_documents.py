@@ -163,14 +163,13 @@ def test_a_version_never_changes(aurora: WorkspaceRef, security: InProcess) -> N
         publish(security, "object-types", {"types": [factories.order_type(version=str(number))]})
     with access.bound(aurora.id):
         after = {row.id: vars(row) for row in Document.objects.all()}
-        versions = (
-            Document.objects.filter(kind="object-types").order_by("version").values_list("version", flat=True)
-        )
+        ours = Document.objects.filter(kind="object-types").order_by("version")
+        versions = list(ours.values_list("version", flat=True))
     for row_id, columns in before.items():
         assert {name: after[row_id][name] for name in columns if name != "_state"} == {
             name: columns[name] for name in columns if name != "_state"
         }
-    assert list(versions) == list(range(1, 13))
+    assert versions == list(range(1, 13))
 
 
 # What is refused

@@ -18,6 +18,7 @@ from agentstate.encryption import open_body
 from agentstate.models import State
 from tests import factories
 from tests.api import InProcess
+from tests.stores import forget_hot_store
 from workspaces import access, encryption
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.models import WrappedKey
@@ -126,21 +127,28 @@ def test_another_master_key_opens_nothing(aurora: WorkspaceRef, settings: Settin
     assert api.read(scope).body["body"] == {"remark": CANARY}
 
 
+def forget() -> None:
+    """Let this process and the hot store forget the keys that they have."""
+    encryption.forget_unwrapped_keys()
+    forget_hot_store()
+
+
 def test_a_wrapped_key_is_bound_to_its_place(aurora: WorkspaceRef, boreal: WorkspaceRef) -> None:
     """PL-12: a wrapped key that is put under another id, purpose or workspace does not open."""
     with access.bound(aurora.id):
         row = WrappedKey.objects.get(id=aurora.key_id)
         WrappedKey.objects.filter(id=row.id).update(purpose="hash")
-        encryption.forget_unwrapped_keys()
+        forget()
         with pytest.raises(Tampered):
             encryption.workspace_key(aurora)
         WrappedKey.objects.filter(id=row.id).update(purpose=row.purpose)
         WrappedKey.objects.filter(id=aurora.hash_key_id).update(wrapped=bytes(row.wrapped))
+    forget()
     with pytest.raises(Tampered):
         encryption.keyed_hash(aurora, "handle", "x")
     with access.bound(boreal.id):
         WrappedKey.objects.filter(id=boreal.key_id).update(wrapped=bytes(row.wrapped))
-    encryption.forget_unwrapped_keys()
+    forget()
     with pytest.raises(Tampered):
         encryption.workspace_key(boreal)
     assert encryption.workspace_key(aurora).id == aurora.key_id
@@ -155,6 +163,7 @@ def test_a_workspace_key_is_unwrapped_once_a_minute(
     looks = []
     for seconds in (0.0, 59.9, 60.0, 119.9, 120.0):
         clock[0] = 1000.0 + seconds
+        forget_hot_store()
         with CaptureQueriesContext(connections["keys"]) as queries:
             encryption.workspace_key(aurora)
         looks.append(len(queries))
@@ -192,6 +201,7 @@ class Sealed:
     def change(self, row: State, **columns: Any) -> None:
         with access.bound(self.workspace.id):
             State.objects.filter(id=row.id).update(**columns)
+        forget_hot_store()
 
     def open(self, number: int = 0) -> Any:
         with access.bound(self.workspace.id):

@@ -1,6 +1,7 @@
 """Who calls, how often, and under which documents: one look at the hot store (PL-3, PL-5, WM-19)."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -91,8 +92,10 @@ def _facts(key_id: str, seen: Seen) -> KeyFacts | None:
     name = key_name(key_id)
     found = grants.load(name, seen.payload, KeyFacts) if seen.payload is not None else None
     if found is None:
-        payload = coherence.cold(name, seen, lambda: (0, _entry(name, key_facts(key_id))))
-        found = grants.load(name, payload, KeyFacts)
+        # An unknown key is refused after the same work as a known one.
+        with suppress(Unauthenticated):
+            payload = coherence.cold(name, seen, lambda: (0, _entry(name, key_facts(key_id))))
+            found = grants.load(name, payload, KeyFacts)
     return found
 
 

@@ -24,7 +24,7 @@ Handler = Callable[[], Response]
 
 def key_of(request: Request | HttpRequest) -> str | None:
     """Give the request's Idempotency-Key, or refuse one that is empty, too long or not printable."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
     if not 0 < len(key) <= MAX_KEY_LENGTH or not key.isascii() or not key.isprintable():

@@ -32,6 +32,7 @@ _BEFORE_EVERY_HANDLER = (
     errors.PayloadTooLarge,
     errors.Unauthenticated,
     errors.Forbidden,
+    errors.RateLimited,
     errors.Unavailable,
 )
 _WITH_A_BODY = (errors.InvalidJson, errors.InvalidInput, errors.UnsupportedMediaType)
@@ -64,7 +65,15 @@ _HEADERS = {
         "schema": {"type": "integer"},
     },
 }
-_HEADERS_OF = {401: ("WWW-Authenticate",), 503: ("Retry-After",)}
+# Not there while the hot store does not answer: then nobody is limited.
+_LIMITS = {
+    "RateLimit-Limit": "How many requests at once a key may make.",
+    "RateLimit-Remaining": "How many of them are left, to the key or its address.",
+    "RateLimit-Reset": "Seconds until as many may be made as ever.",
+}
+_HEADERS |= {name: {"description": text, "schema": {"type": "integer"}} for name, text in _LIMITS.items()}
+_HEADERS_OF = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
+_BEFORE_THE_LIMITS = frozenset({401, 413})
 
 
 class ProblemBody(msgspec.Struct, frozen=True):
@@ -290,7 +299,8 @@ class RouteSchema(AutoSchema):
         return self._register(kind.code, {"summary": kind.title, "value": value}, ResolvedComponent.EXAMPLE)
 
     def _headers(self, status: int) -> dict[str, Any]:
-        names = ["X-Request-Id", *_HEADERS_OF.get(status, ())]
+        limits = () if self._is_public or status in _BEFORE_THE_LIMITS else _LIMITS
+        names = ["X-Request-Id", *_HEADERS_OF.get(status, ()), *limits]
         return {name: self._register(name, _HEADERS[name], ResolvedComponent.HEADER) for name in names}
 
     def _schema(self, shape: Any, *, is_answer: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.urls import get_resolver
 
 from console import reference
 from workspaces import paging
-from workspaces.errors import Unavailable
+from workspaces.errors import RateLimited, Unavailable
 from workspaces.http import limits, parsers
 from workspaces.http.exceptions import catalogue
 from workspaces.http.openapi import document
@@ -39,7 +39,7 @@ def errors_page() -> str:
             str(error.status),
             f'<a id="{error.code}"></a>`{error.code}`',
             error.title,
-            "yes" if issubclass(catalogue()[error.code], Unavailable) else "no",
+            "yes" if issubclass(catalogue()[error.code], (RateLimited, Unavailable)) else "no",
             _places(error.code),
         )
         for error in reference.errors()
