@@ -149,7 +149,7 @@ def test_a_crash_after_the_commit_lets_nobody_in_again(
     end: Callable[[WorkspaceRef, str], None],
     status: int,
 ) -> None:
-    """PL-3, PR-4, WM-20: who revokes and dies before the entry was taken away has revoked, before and after a repair."""
+    """PL-3, PR-4, WM-20: who revokes and dies before the entry went has revoked, before and after a repair."""
     key = factories.make_key(ready)
     client = InProcess(key)
     assert read(client).status == 200
@@ -216,7 +216,7 @@ def test_an_entry_of_another_shape_is_replaced(ready: WorkspaceRef) -> None:
 
 
 def test_an_entry_under_another_name_grants_nothing(ready: WorkspaceRef) -> None:
-    """WM-20: the MAC is bound to the name: the entry of a live key does not revive a revoked one, nor one heads another."""
+    """WM-20: the MAC is bound to the name: the entry of a live key does not revive a revoked one."""
     alive, dead = factories.make_key(ready), factories.make_key(ready)
     assert read(InProcess(alive)).status == read(InProcess(dead)).status == 200
     revoke(ready, dead)
@@ -245,7 +245,7 @@ def test_an_entry_of_another_generation_grants_nothing(ready: WorkspaceRef, sett
 
 
 def test_a_warm_key_is_asked_for_its_network(ready: WorkspaceRef) -> None:
-    """PL-3: a key that was let in from its own network is refused from another, warm or cold, and goes on in its own."""
+    """PL-3: a key that was let in from its own network is refused from another, and goes on in its own."""
     key = factories.make_key(ready, networks=("192.0.2.0/24",))
     inside, outside = InProcess(key), InProcess(key)
     inside._client.defaults["REMOTE_ADDR"] = "192.0.2.7"
