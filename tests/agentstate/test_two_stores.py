@@ -447,7 +447,7 @@ def test_a_crash_while_a_key_is_destroyed_brings_nothing_back(
         with pytest.raises(SystemExit):
             encryption.destroy_keys(ready, key_id)
     assert client.read(place).body["body"] == {}
-    pass_deadline(encryption._hot_name(key_id))
+    pass_deadline(hotstore.name_of("w", key_id.bytes))
     for _ in range(3):
         assert client.read(place).body["body"] == {}
 
