@@ -19,6 +19,10 @@ from workspaces.postgresql.calls import ask
 from workspaces.postgresql.patience import within
 
 PATIENCE = 0.25
+END_SLEEPERS = """
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%pg_sleep%'
+"""
 SLACK = 10
 """A bound in seconds is asserted at ten times its value (PL-18)."""
 
@@ -30,6 +34,8 @@ def _sound(committed: None) -> Iterator[None]:
     connection.close()
     yield
     patience.note_answer()
+    with connection.cursor() as cursor:
+        cursor.execute(END_SLEEPERS)
     connection.close()
 
 
@@ -200,7 +206,7 @@ def test_a_connection_that_comes_too_late_is_kept(monkeypatch: pytest.MonkeyPatc
 
     class Slow(psycopg.Connection[Any]):
         @classmethod
-        def connect(cls, **parameters: Any) -> Any:
+        def connect(cls, **_: Any) -> Any:
             come.wait(20)
             made.append(object())
             return made[-1]
