@@ -1,5 +1,8 @@
 """Whether the process lives, whether it is ready, and what it has counted (PL-11)."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import valkey
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -29,7 +32,10 @@ def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001  (a view takes
         "broker": _broker(),
     }
     ready = all(checks.values())
-    body = {name: "ok" if passed else "missing" for name, passed in checks.items()}
+    body: dict[str, Any] = {name: "ok" if passed else "missing" for name, passed in checks.items()}
+    warnings = _warnings()
+    if warnings:
+        body["warnings"] = warnings
     return JsonResponse({"status": "ready" if ready else "not_ready", **body}, status=200 if ready else 503)
 
 
@@ -67,11 +73,42 @@ def _missing_migrations(alias: str) -> bool:
 
 def _hot_store() -> bool:
     try:
-        url, wait = settings.HOT_STORE_URL, 1
-        with valkey.Valkey.from_url(url, socket_timeout=wait, socket_connect_timeout=wait) as client:
+        with _hot_store_client() as client:
             return bool(client.ping())
     except valkey.ValkeyError:
         return False
+
+
+def _hot_store_client() -> Any:
+    url, wait = settings.HOT_STORE_URL, 1
+    return valkey.Valkey.from_url(url, socket_timeout=wait, socket_connect_timeout=wait)
+
+
+def _warnings() -> list[str]:
+    """Name what a deployment has chosen that takes something from its promises, though it works (WM-20)."""
+    chosen = [] if settings.HOT_STORE_REQUIRED else ["hot_store_not_required"]
+    return chosen + _hot_store_warnings(_hot_store_settings())
+
+
+def _hot_store_settings() -> dict[str, str]:
+    """Ask how the hot store is run; one that does not say (as in a cloud) or is away gives nothing."""
+    try:
+        with _hot_store_client() as client:
+            found: dict[str, str] = {}
+            for name in ("save", "appendonly", "maxmemory-policy"):
+                found |= client.config_get(name)
+            return found
+    except valkey.ValkeyError:
+        return {}
+
+
+def _hot_store_warnings(chosen: Mapping[str, str]) -> list[str]:
+    warnings = []
+    if chosen.get("save") or chosen.get("appendonly", "no") != "no":
+        warnings.append("hot_store_persists")
+    if chosen.get("maxmemory-policy", "").startswith("allkeys-"):
+        warnings.append("hot_store_evicts_markers")
+    return warnings
 
 
 def _broker() -> bool:

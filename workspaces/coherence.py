@@ -48,6 +48,14 @@ def cold(name: Name, seen: Seen, read: Read) -> bytes:
     return payload
 
 
+def anew(name: Name, seen: Seen, read: Read) -> bytes:
+    """Read the database as `cold` does, where what may have been seen does not count: it is replaced."""
+    if seen.payload is not None and seen.entry is not None:
+        with suppress(HotStoreDown):
+            hotstore.discard(name, seen.entry)
+    return cold(name, seen, read)
+
+
 def begin(name: Name, also: Sequence[Name] = ()) -> Mark | None:
     """Put a writer's marker before anything is changed, and look at more in the same call.
 

@@ -57,7 +57,7 @@ def served(seen: Seen | None = None) -> dict[str, LiveDocument]:
     seen = seen if seen is not None else coherence.look(name)
     heads = grants.load(name, seen.payload, Heads) if seen.payload is not None else None
     if heads is None:
-        payload = coherence.cold(name, seen, lambda: _read_heads(name))
+        payload = coherence.anew(name, seen, lambda: _read_heads(name))
         heads = grants.load(name, payload, Heads) or {}
     return _at(heads, is_hot=True)
 
@@ -123,7 +123,7 @@ def _hot_version(document_id: UUID) -> LiveDocument:
     if found is None:
         found = _stored_version(document_id)
         payload = grants.dump(name, found)
-        coherence.cold(name, seen, lambda: (0, payload))
+        coherence.anew(name, seen, lambda: (0, payload))
     return found
 
 

@@ -27,7 +27,7 @@ def dump(name: Name, value: Any) -> bytes:
 
 
 def load(name: Name, payload: bytes, kind: type[Value]) -> Value | None:
-    """Read an entry; None where its MAC is another, as if nothing were there.
+    """Read an entry; None where its MAC or its shape is another, as if nothing were there.
 
     What this process has read before is not read again: the bytes are the same.
     """
@@ -37,7 +37,11 @@ def load(name: Name, payload: bytes, kind: type[Value]) -> Value | None:
     mac, body = payload[:MAC_BYTES], payload[MAC_BYTES:]
     if not hmac.compare_digest(mac, _mac(name, body)):
         return None
-    value = msgspec.msgpack.decode(body, type=kind)
+    try:
+        value = msgspec.msgpack.decode(body, type=kind)
+    except msgspec.DecodeError:
+        # Another release wrote it.
+        return None
     with _lock:
         _read[name.entry] = payload, value
         while len(_read) > _KEPT:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+import valkey
 from django.db import DatabaseError, connections
 from django.test import Client
 from pytest_django import Settings
@@ -38,6 +39,50 @@ def test_a_server_with_all_its_parts_is_ready(db: None) -> None:
 
 
 STORES = ["unix:///nowhere/valkey.sock?db=0", "redis://127.0.0.1:1/0", "redis://no-such-host.invalid/0"]
+
+
+def test_a_hot_store_that_is_not_required_is_said(db: None, settings: Settings) -> None:
+    """WM-20: a deployment that trades reading its own writes for availability says so, and is ready."""
+    settings.HOT_STORE_REQUIRED = False
+    assert readiness() == (200, READY | {"warnings": ["hot_store_not_required"]})
+
+
+CHOSEN: list[tuple[dict[str, str], list[str]]] = [
+    ({"save": "", "appendonly": "no", "maxmemory-policy": "noeviction"}, []),
+    ({"save": "", "appendonly": "no", "maxmemory-policy": "volatile-lru"}, []),
+    ({"save": "3600 1", "appendonly": "no", "maxmemory-policy": "noeviction"}, ["hot_store_persists"]),
+    ({"save": "", "appendonly": "yes", "maxmemory-policy": "noeviction"}, ["hot_store_persists"]),
+    ({"save": "", "appendonly": "no", "maxmemory-policy": "allkeys-lru"}, ["hot_store_evicts_markers"]),
+    (
+        {"save": "1 1", "maxmemory-policy": "allkeys-random"},
+        ["hot_store_persists", "hot_store_evicts_markers"],
+    ),
+    ({}, []),
+]
+
+
+@pytest.mark.parametrize(("chosen", "warnings"), CHOSEN)
+def test_a_hot_store_that_keeps_or_evicts_is_warned_about(
+    db: None, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, str], warnings: list[str]
+) -> None:
+    """WM-20: persistence would be a backup that no erasure reaches; markers must not go before entries."""
+    monkeypatch.setattr(
+        valkey.Valkey, "config_get", lambda _, name: {name: chosen[name]} if name in chosen else {}
+    )
+    status, body = readiness()
+    assert (status, body.get("warnings", [])) == (200, warnings)
+
+
+def test_a_hot_store_that_forbids_to_ask_is_ready(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WM-20, PL-14: where CONFIG is forbidden, as in many clouds, readiness does not depend on it."""
+
+    def forbid(*_: Any) -> None:
+        raise valkey.exceptions.NoPermissionError
+
+    monkeypatch.setattr(valkey.Valkey, "config_get", forbid)
+    assert readiness() == (200, READY)
+
+
 BROKERS = ["redis+socket:///nowhere/valkey.sock", "redis://127.0.0.1:1/0", "amqp://127.0.0.1:1//"]
 
 

@@ -59,11 +59,15 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What the buckets said: to wait before the next try, what is left, and when they are full again."""
+    """What the buckets said: to wait before the next try, and of the one that is nearest to empty what is left.
+
+    `full_ms` says when that one is full again, `burst` how much it holds then.
+    """
 
     wait_ms: int = 0
     remaining: int = -1
     full_ms: int = 0
+    burst: int = 0
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -82,9 +86,9 @@ def look(names: Sequence[Name], *, buckets: Sequence[Bucket] = ()) -> tuple[Spen
     Where a bucket is empty, nothing is taken and nothing seen.
     """
     keys = [bucket.key for bucket in buckets]
-    answer = run("look", keys + _both(names), _rates(buckets))
-    spent = Spent(wait_ms=answer[0], remaining=answer[1], full_ms=answer[2])
-    return spent, _seen(answer[3] if len(answer) > 3 else [])
+    wait_ms, remaining, full_ms, nearest, *rest = run("look", keys + _both(names), _rates(buckets))
+    burst = buckets[nearest - 1].burst if nearest else 0
+    return Spent(wait_ms, remaining, full_ms, burst), _seen(rest[0] if rest else [])
 
 
 def mark(name: Name, also: Sequence[Name] = ()) -> Mark:
@@ -110,6 +114,11 @@ def drop(marked: Mark) -> None:
 def lift(marked: Mark) -> None:
     """Lift the marker of a write that changed nothing. Raises HotStoreDown."""
     run("lift", [marked.name.marker], [marked.writer])
+
+
+def discard(name: Name, entry: bytes) -> None:
+    """Take away an entry that counts for nothing, unless it is another by now. Raises HotStoreDown."""
+    run("discard", [name.entry], [entry])
 
 
 def token(name: Name) -> bytes | None:
@@ -150,6 +159,7 @@ def _number(change: int) -> str:
 def _rates(buckets: Sequence[Bucket]) -> list[Any]:
     rates: list[Any] = [len(buckets)]
     for bucket in buckets:
-        interval = 1_000_000 / bucket.per_second
+        # Whole microseconds: the sum of a fraction and the time of the day is rounded, and a full bucket may lack some.
+        interval = max(round(1_000_000 / bucket.per_second), 1)
         rates += (interval, interval * bucket.burst)
     return rates

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 from django.conf import settings
@@ -66,20 +65,20 @@ def _known_source(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted | 
 
 
 def _source(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted:
-    _, seen = _look([key_name(parts.key_id)], _address(origin))
+    spent, seen = _look([key_name(parts.key_id)], _address(origin))
     facts = _facts(parts.key_id, seen[0])
     caller = source_caller(facts, parts, origin=origin, now=timezone.now())
-    return _of(caller, wanted)
+    return _of(caller, wanted, spent)
 
 
 def _person(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted:
-    _look([], _address(origin))
-    return _of(person_caller(parts, origin=origin, now=timezone.now()), wanted)
+    spent, _ = _look([], _address(origin))
+    return _of(person_caller(parts, origin=origin, now=timezone.now()), wanted, spent)
 
 
-def _of(caller: Caller, wanted: Wanted) -> Admitted:
-    spent, seen = _look(_names(caller, wanted), _key(caller))
-    return _admitted(caller, spent, seen)
+def _of(caller: Caller, wanted: Wanted, of_address: Spent) -> Admitted:
+    of_key, seen = _look(_names(caller, wanted), _key(caller))
+    return _admitted(caller, min(of_address, of_key, key=lambda spent: spent.remaining), seen)
 
 
 def _admitted(caller: Caller, spent: Spent, seen: Sequence[Seen]) -> Admitted:
@@ -94,7 +93,7 @@ def _facts(key_id: str, seen: Seen) -> KeyFacts | None:
     if found is None:
         # An unknown key is refused after the same work as a known one.
         with suppress(Unauthenticated):
-            payload = coherence.cold(name, seen, lambda: (0, _entry(name, key_facts(key_id))))
+            payload = coherence.anew(name, seen, lambda: (0, _entry(name, key_facts(key_id))))
             found = grants.load(name, payload, KeyFacts)
     return found
 
@@ -144,12 +143,11 @@ def _key_of(request: HttpRequest) -> KeyText:
 
 
 def limit_headers(spent: Spent) -> dict[str, str]:
-    """Write what is left in the bucket that is emptiest (PL-5)."""
+    """Write what is left in the bucket that is nearest to empty (PL-5)."""
     if spent.remaining < 0:
         return {}
-    burst: Any = settings.RATE_LIMITS["key"][1]
     return {
-        "RateLimit-Limit": str(burst),
+        "RateLimit-Limit": str(spent.burst),
         "RateLimit-Remaining": str(spent.remaining),
         "RateLimit-Reset": str(-(-spent.full_ms // 1000)),
     }
