@@ -22,8 +22,8 @@ _connecting = ThreadPoolExecutor(max_workers=4, thread_name_prefix="connect")
 def within(seconds: float) -> Iterator[None]:
     """Give the statements of a block so many seconds together.
 
-    After a time-out they fail at once for a quarter of a second, so that a database that stands still does not hold every thread;
-    then one of them tries again. Raises psycopg.OperationalError, as Django's wrapper of it does.
+    After a time-out they fail at once for a quarter of a second, so that a database that stands still does not hold
+    every thread; then one of them tries again. Raises psycopg.OperationalError, as Django's wrapper of it does.
     """
     token = _until.set(time.monotonic() + seconds)
     try:
