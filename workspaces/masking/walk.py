@@ -72,7 +72,9 @@ class _Strings(msgspec.Struct, frozen=True):
 
 
 def _strings_of(values: Iterable[Any]) -> _Strings:
-    found, names, waiting = [], [], list(values)
+    found: list[str] = []
+    names: list[str] = []
+    waiting = list(values)
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
