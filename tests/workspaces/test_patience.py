@@ -212,13 +212,14 @@ def test_a_connection_that_comes_too_late_is_kept(monkeypatch: pytest.MonkeyPatc
             return made[-1]
 
     parameters = {"host": "late.invalid", "dbname": "late"}
-    monkeypatch.setattr(patience, "PatientConnection", Slow)
-    with within(PATIENCE), pytest.raises(psycopg.OperationalError):
-        patience.connect(parameters)
-    come.set()
-    patience.note_answer()
-    with within(PATIENCE * SLACK):
-        assert patience.connect(parameters) is made[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(patience, "PatientConnection", Slow)
+        with within(PATIENCE), pytest.raises(psycopg.OperationalError):
+            patience.connect(parameters)
+        come.set()
+        patience.note_answer()
+        with within(PATIENCE * SLACK):
+            assert patience.connect(parameters) is made[0]
     assert len(made) == 1
 
 
