@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -23,7 +23,7 @@ from tests.api import Answer, InProcess
 from tests.factories import order_type, scope, write
 from tests.hotstore.store import flush, pass_deadline, raw, writers
 from tests.parallel import at_once
-from workspaces import access, encryption, hotstore
+from workspaces import access, coherence, encryption, hotstore
 from workspaces.hotstore import HotStoreDown, Name
 from workspaces.models import Handle, WrappedKey
 from workspaces.scopes import scope_of
@@ -279,8 +279,8 @@ def test_nobody_repairs_while_the_lock_is_held(
     name = name_of(ready, place)
     hotstore.mark(name)
     pass_deadline(name)
-    with access.bound(ready.id), doors.coherence.transaction.atomic():
-        doors.coherence.lock(name)
+    with access.bound(ready.id), transaction.atomic():
+        coherence.lock(name)
         assert at_once(1, lambda _: version_of(client, place)) == [1]
         assert len(writers(name)) == 1
     assert version_of(client, place) == 1
@@ -425,6 +425,8 @@ def test_a_destroyed_key_makes_a_warm_state_unreadable(
     assert asked(lambda: client.read(place)) == (0, 0)
     row = row_of(ready, place)
     key_id = row.data_key_id if which == "data" else row.handle_id
+    assert key_id is not None
+    assert row.handle_id is not None
     with access.bound(ready.id):
         assert WrappedKey.objects.filter(id=key_id).exists()
         assert Handle.objects.filter(id=row.handle_id).exists()

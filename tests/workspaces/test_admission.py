@@ -306,7 +306,7 @@ def calls_of(monkeypatch: pytest.MonkeyPatch, deed: Callable[[], Any]) -> dict[s
     with monkeypatch.context() as patch:
         patch.setattr(hotstore, "look", counted("looks", hotstore.look))
         patch.setattr(selectors, "secret_hash", counted("hashes", selectors.secret_hash))
-        patch.setattr(admission, "key_facts", counted("lookups", admission.key_facts))
+        patch.setattr(admission, "key_facts", counted("lookups", selectors.key_facts))
         deed()
     return counts
 

@@ -204,7 +204,7 @@ def test_a_connection_that_comes_too_late_is_kept(monkeypatch: pytest.MonkeyPatc
     """WM-19: whoever asks next takes the connection that somebody else did not wait for, and none is made beside it."""
     come, made = Event(), list[Any]()
 
-    class Slow(psycopg.Connection[Any]):
+    class Slow:
         @classmethod
         def connect(cls, **_: Any) -> Any:
             come.wait(20)
