@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from workspaces.hotstore.names import KINDS
+
 PROJECT = Path(__file__).resolve().parents[1]
 APPS = ("console", "privacy", "agentstate", "history", "assembly", "workspaces")
 MAX_LINES = {"tests": 600}
@@ -133,6 +135,17 @@ def catches_everything(node: ast.AST) -> bool:
 def test_any_exception_is_caught_at_the_edge_only() -> None:
     """Style: no `except Exception` outside the boundaries of a process, each with its reason."""
     assert found(catches_everything).keys() == PROCESS_BOUNDARIES.keys()
+
+
+def test_one_table_lists_what_the_hot_store_keeps() -> None:
+    """WM-20: every kind of name stands in one table, with what it is for."""
+    kinds = [
+        str(node.args[0].value)
+        for path in files(*APPS)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and calls(node, "name_of") and isinstance(node.args[0], ast.Constant)
+    ]
+    assert sorted(kinds) == sorted(KINDS)
 
 
 def test_nothing_prints() -> None:

@@ -30,6 +30,7 @@ from workspaces.encryption import destroy_keys, keyed_hash, retire_keys
 from workspaces.errors import OutcomeUnknown, Problem, Unavailable
 from workspaces.masking import mask_fields
 from workspaces.models import Handle
+from workspaces.postgresql.calls import NotSent
 from workspaces.rules import json
 from workspaces.rules.handles import Handle as HandleValue
 from workspaces.scopes import Scope, scope_of
@@ -130,21 +131,30 @@ def _store_at_once(
 
     What is known may be out of date, so only a write that is stored, and thereby proves it, is answered from here.
     """
+    try:
+        decided = _decided_at_once(turn, caller, write, seen, now=now)
+    except OperationalError as error:
+        raise Unavailable from error
+    try:
+        return _store(turn, *decided, seen) if decided is not None else None
+    except OperationalError as error:
+        raise _failure(error) from error
+
+
+def _decided_at_once(
+    turn: Turn, caller: Caller, write: StateWrite, seen: Live, *, now: datetime
+) -> tuple[_Attempt, Draft] | None:
     held = turn.current()
     if not _is_simple(turn.place, write, held.row):
         return None
     try:
         attempt = _attempt(caller, write, turn.place, seen, held, now=now)
         draft = _decide(attempt)
+    except Unavailable:
+        raise
     except Problem:
         return None
-    if not isinstance(draft, Draft) or draft.reason is not None:
-        return None
-    try:
-        stored = _store(turn, attempt, draft, seen)
-    except OperationalError as error:
-        raise _failure(error) from error
-    return stored
+    return (attempt, draft) if isinstance(draft, Draft) and draft.reason is None else None
 
 
 def _store_in_order(turn: Turn, caller: Caller, write: StateWrite, *, now: datetime) -> StoredState:
@@ -361,6 +371,7 @@ def _person(workspace: WorkspaceRef, value: HandleValue) -> object:
 
 
 def _failure(error: OperationalError) -> Problem:
-    """Tell a write that the server refused from one whose end nobody knows."""
+    """Tell a write that was not sent, or that the server refused, from one whose end nobody knows."""
     state = getattr(error.__cause__, "sqlstate", None) or ""
-    return Unavailable() if state.startswith(_REFUSED_BY_THE_SERVER) else OutcomeUnknown()
+    is_certain = isinstance(error, NotSent) or state.startswith(_REFUSED_BY_THE_SERVER)
+    return Unavailable() if is_certain else OutcomeUnknown()

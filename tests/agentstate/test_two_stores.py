@@ -26,6 +26,7 @@ from tests.parallel import at_once
 from workspaces import access, coherence, encryption, hotstore
 from workspaces.hotstore import HotStoreDown, Name
 from workspaces.models import Handle, WrappedKey
+from workspaces.postgresql import calls
 from workspaces.scopes import scope_of
 from workspaces.types import WorkspaceRef
 
@@ -473,6 +474,30 @@ def test_a_statement_whose_end_nobody_knows(
     assert version_of(client, place) == 2
     again = client.write(write({"qty": 2}, scope=place), **{"Idempotency-Key": "once"})
     assert (again.body["stored"], again.body["version"]) == (True, 2)
+
+
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_a_database_that_is_not_reached_leaves_no_marker(
+    ready: WorkspaceRef, client: InProcess, monkeypatch: pytest.MonkeyPatch, *, is_warm: bool
+) -> None:
+    """WM-19, WM-20: nothing was sent, so nothing was stored, and readers of the state go on."""
+    place = scope()
+    client.write(write({"qty": 1}, scope=place))
+    client.read(place)
+    name = name_of(ready, place)
+    if not is_warm:
+        flush(name)
+
+    def unreachable() -> None:
+        raise calls.NotSent
+
+    with monkeypatch.context() as patch:
+        patch.setattr(calls, "_ready", unreachable)
+        answer = client.write(write({"qty": 2}, scope=place))
+        assert (answer.status, answer.code) == (503, "unavailable")
+        assert writers(name) == {}
+        assert client.read(place).status == (200 if is_warm else 503)
+    assert client.read(place).body["body"] == {"qty": 1}
 
 
 def test_other_connections_see_what_was_acknowledged(ready: WorkspaceRef, client: InProcess) -> None:

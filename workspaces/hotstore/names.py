@@ -7,6 +7,16 @@ import msgspec
 from django.conf import settings
 
 
+KINDS = {
+    "s": "the row of a state",
+    "k": "what the key of a source opens",
+    "d": "which versions of a workspace's documents are live",
+    "b": "one version of a document",
+    "w": "a wrapped key",
+}
+"""Everything that the hot store keeps, by the letter in its name."""
+
+
 class Name(msgspec.Struct, frozen=True):
     """The keys of one thing: its entry, the marker of its writers, and the token of its readers."""
 

@@ -5,18 +5,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import OperationalError, connection
 
 from workspaces.postgresql import patience
+
+
+class NotSent(OperationalError):
+    """No connection could be made: nothing was asked."""
 
 
 def ask(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Run a statement as a transaction of its own, or inside the one that is open.
 
-    Raises django.db.OperationalError where the database does not answer, and its relatives.
+    Raises NotSent where no connection can be made, django.db.OperationalError where the database does not answer, and
+    its relatives.
     """
+    raw = _ready()
     with connection.wrap_database_errors:
-        cursor = psycopg.Cursor(_ready())
+        cursor = psycopg.Cursor(raw)
         try:
             cursor.execute(statement, parameters, prepare=True, binary=True)
             rows = cursor.fetchall()
@@ -30,10 +36,13 @@ def ask(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def _ready() -> Any:
     """Give the connection, made anew where the server has closed it since the last request."""
-    connection.ensure_connection()
-    if not connection.in_atomic_block and _was_closed(connection.connection):
-        connection.close()
+    try:
         connection.ensure_connection()
+        if not connection.in_atomic_block and _was_closed(connection.connection):
+            connection.close()
+            connection.ensure_connection()
+    except OperationalError as error:
+        raise NotSent from error
     return connection.connection
 
 
