@@ -6,7 +6,6 @@ from functools import lru_cache
 import msgspec
 from django.conf import settings
 
-
 KINDS = {
     "s": "the row of a state",
     "k": "what the key of a source opens",
