@@ -114,6 +114,9 @@ class ApiPolicy:
 
 def _read_to_the_end(request: HttpRequest) -> None:
     # A proxy that is still sending the body when the connection closes reports that, and not our refusal.
+    declared = request.META.get("CONTENT_LENGTH") or "0"
+    if not declared.isdigit() or int(declared) > DRAINED_CHUNK_BYTES * MAX_DRAINED_CHUNKS:
+        return
     with suppress(OSError):
         for _ in range(MAX_DRAINED_CHUNKS):
             if not request.read(DRAINED_CHUNK_BYTES):

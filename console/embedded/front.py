@@ -21,6 +21,8 @@ TRUSTED = HOST
 IDLE_SECONDS = 15
 ANSWER_SECONDS = 120
 GRACE_SECONDS = 10
+HEADER_SECONDS, BODY_SECONDS = 10, 60
+BUFFERED_BYTES = 4 * 1_048_576
 KEPT_CONNECTIONS = 256
 MAX_HEADER_BYTES = 1_048_576
 """More than granian reads, so that its own refusal is the answer."""
@@ -43,6 +45,8 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
         "listen": [f"{HOST}:{ports.front}"],
         "protocols": ["h1"],
         "max_header_bytes": MAX_HEADER_BYTES,
+        "read_header_timeout": f"{HEADER_SECONDS}s",
+        "read_timeout": f"{BODY_SECONDS}s",
         "automatic_https": {"disable": True},
         "routes": [
             {"match": [reads], "handle": [_passed_to(ports.reader)], "terminal": True},
@@ -95,7 +99,13 @@ def _passed_to(port: int) -> dict[str, Any]:
         "response_header_timeout": f"{ANSWER_SECONDS}s",
         "keep_alive": keep_alive,
     }
-    return {"handler": "reverse_proxy", "upstreams": [{"dial": f"{HOST}:{port}"}], "transport": transport}
+    return {
+        "handler": "reverse_proxy",
+        "upstreams": [{"dial": f"{HOST}:{port}"}],
+        "transport": transport,
+        # A server's thread waits for nobody who sends slowly.
+        "request_buffers": BUFFERED_BYTES,
+    }
 
 
 def _problems(own_url: str) -> list[dict[str, Any]]:

@@ -227,4 +227,4 @@ def test_a_plain_session(seen: Seen, server: Server) -> None:
 
 def _requests(server: Server) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in server.log.read_text().splitlines() if line.startswith("{")]
-    return [line for line in lines if line["event"] == "request.answered"]
+    return [line for line in lines if line.get("event") == "request.answered"]

@@ -22,10 +22,17 @@ from tests.linearizability.world import World
 
 WRITERS, READERS = 16, 4
 MEASURED_SECONDS, PATIENCE_SECONDS = 2.0, 20.0
-COLD_SECONDS = 0.6
-"""Within which a cold read is refused: 250 ms and the way there and back, on a machine that does other things too."""
+COLD_SECONDS = 2.5
+"""Within which a cold read is refused: ten times the 250 ms, since tests share their machine."""
 KEPT_THROUGHPUT = 0.2
 """PF-9 asks for 0.8, which `make bench` measures in rounds that alternate; tests share their machine."""
+
+
+@pytest.fixture(scope="module")
+def sound(world: World) -> Iterator[Web]:
+    """The web servers as a deployment has them: tests elsewhere give a read more time."""
+    with world.web(READ_WITHIN_MILLISECONDS="250") as running:
+        yield running
 
 
 class Told(msgspec.Struct, frozen=True):
