@@ -41,6 +41,7 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
     """Answer Caddy's configuration: two routes, problems of its own, and nothing that needs a network."""
     own_url = base_url or f"http://{HOST}:{ports.front}"
     reads = {"method": ["POST"], "path": [READS]}
+    beyond = {"header_regexp": {"Content-Length": {"pattern": "^[0-9]{8,}$"}}}
     server = {
         "listen": [f"{HOST}:{ports.front}"],
         "protocols": ["h1"],
@@ -49,6 +50,8 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
         "read_timeout": f"{BODY_SECONDS}s",
         "automatic_https": {"disable": True},
         "routes": [
+            # Far beyond every limit: refused by its length alone, which nobody waits for the body to do.
+            {"match": [beyond], "handle": [_passed_to(ports.writer, buffered_bytes=0)], "terminal": True},
             {"match": [reads], "handle": [_passed_to(ports.reader)], "terminal": True},
             {"handle": [_passed_to(ports.writer)]},
         ],
@@ -84,7 +87,7 @@ def caddy() -> str:
     return found
 
 
-def _passed_to(port: int) -> dict[str, Any]:
+def _passed_to(port: int, *, buffered_bytes: int = BUFFERED_BYTES) -> dict[str, Any]:
     # Without trusted proxies of its own Caddy drops every X-Forwarded-* that a caller sent, and tells the peer.
     keep_alive = {
         "idle_timeout": f"{IDLE_SECONDS}s",
@@ -104,7 +107,7 @@ def _passed_to(port: int) -> dict[str, Any]:
         "upstreams": [{"dial": f"{HOST}:{port}"}],
         "transport": transport,
         # A server's thread waits for nobody who sends slowly.
-        "request_buffers": BUFFERED_BYTES,
+        "request_buffers": buffered_bytes,
     }
 
 
