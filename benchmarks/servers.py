@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from console.embedded.process import wait_ready
 APPLICATION = "console.wsgi:application"
 HELLO = "benchmarks.hello.wsgi:application"
 FIRST_PORT = 8600
+USUAL = Size()
 
 LIMITS = dict.fromkeys(
     ("RATE_PER_KEY", "BURST_PER_KEY", "RATE_PER_ADDRESS", "BURST_PER_ADDRESS"), "100000000"
@@ -30,12 +32,13 @@ class Served(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def running_server(*, variables: Mapping[str, str], folder: Path) -> Iterator[Served]:
+def running_server(*, variables: Mapping[str, str], folder: Path, size: Size = USUAL) -> Iterator[Served]:
     """Start our reader, writer and front as a deployment would, and stop them at the end."""
     counts = folder / "counts"
     counts.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = {**LIMITS, **variables, "TRUSTED_PROXIES": TRUSTED, "PROMETHEUS_MULTIPROC_DIR": str(counts)}
-    with _running(web_commands, "/healthz", variables=own, folder=folder / "ours") as served:
+    ours = partial(web_commands, size=size)
+    with _running(ours, "/healthz", variables=own, folder=folder / "ours") as served:
         yield served
 
 
@@ -47,7 +50,7 @@ def running_hello(*, variables: Mapping[str, str], folder: Path) -> Iterator[Ser
 
 
 def _hello_commands(ports: Ports, *, folder: Path) -> Mapping[str, Sequence[str]]:
-    ours = web_server(port=ports.writer, size=Size())
+    ours = web_server(port=ports.writer, size=USUAL)
     hello = [HELLO if part == APPLICATION else part for part in ours]
     return {"hello": hello, "front": front_command(ports, folder=folder)}
 
