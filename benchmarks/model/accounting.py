@@ -1,7 +1,7 @@
 """What the processes of each part have used of the cores, as the kernel counts it (`/proc`, Linux)."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -42,12 +42,16 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """What each process of each part has used since it began, Valkey's calls, and all that ran on the machine."""
+    """What each process of each part has used since it began, and Valkey's calls."""
 
     processes: Mapping[str, Mapping[int, Used]]
     calls: int
     call_seconds: float
-    machine: float
+
+
+QUIET = 0.25
+"""Of a core: where others used more than this, a turn is no proof."""
+ENOUGH = 3
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +68,22 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     largest_share: float
     """What the busiest web worker did of what all of them did."""
 
+    @property
+    def total(self) -> float:
+        """Give the seconds of a core that one operation took."""
+        return sum(used.both for used in self.used.values())
+
+    @property
+    def is_quiet(self) -> bool:
+        """Tell whether others left the machine to us."""
+        return self.cores_left >= cores() - QUIET
+
+
+def quietest(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Give the turns in which others left the machine to us; all of them where there are not enough."""
+    quiet = [turn for turn in turns if turn.is_quiet]
+    return quiet if len(quiet) >= ENOUGH else turns
+
 
 class Watched:
     """A contender whose turns are accounted."""
@@ -75,35 +95,31 @@ class Watched:
 
     def run(self, seconds: float) -> Slice:
         """Play a turn, and keep what was used in it where nothing was refused."""
-        before = self._read()
-        own, began = process_time(), perf_counter()
+        before, machine, own, began = self._read(), _machine(), process_time(), perf_counter()
         done = self._over.run(seconds)
-        took, own = perf_counter() - began, process_time() - own
-        after = self._read()
+        took, own, machine = perf_counter() - began, process_time() - own, _machine() - machine
+        spent = _spent(before, after := self._read())
         if not done.failed:
-            self.turns.append(self._turn(done, before, after, took=took, own=own))
+            totals = {part: sum(each.values(), Used()) for part, each in spent.items()} | {LOAD: Used(own)}
+            others = machine - sum(total.both for total in totals.values())
+            answered = done.count + len(self._over.scripts)  # what was in flight at the end is answered too
+            turn = Turn(
+                done=done,
+                used={
+                    part: Used(each.user / answered, each.system / answered) for part, each in totals.items()
+                },
+                cores_left=cores() - max(0.0, others) / took,
+                calls=(after.calls - before.calls) / answered,
+                call_seconds=(after.call_seconds - before.call_seconds) / answered,
+                largest_share=_largest_share([*spent[READER].values(), *spent[WRITER].values()]),
+            )
+            self.turns.append(turn)
         return done
 
     def _read(self) -> Counters:
         found = self._store.info("commandstats").get("cmdstat_evalsha", {"calls": 0, "usec": 0})
         processes = {part: _processes(root) for part, root in self._roots.items()}
-        return Counters(processes, found["calls"], found["usec"] / 1_000_000, _machine())
-
-    def _turn(self, done: Slice, before: Counters, after: Counters, *, took: float, own: float) -> Turn:
-        answered = done.count + len(self._over.scripts)  # what was in flight at the end is answered too
-        spent = _spent(before, after)
-        totals = {part: sum(each.values(), Used()) for part, each in spent.items()} | {LOAD: Used(own)}
-        others = after.machine - before.machine - sum(total.both for total in totals.values())
-        return Turn(
-            done=done,
-            used={
-                part: Used(total.user / answered, total.system / answered) for part, total in totals.items()
-            },
-            cores_left=cores() - max(0.0, others) / took,
-            calls=(after.calls - before.calls) / answered,
-            call_seconds=(after.call_seconds - before.call_seconds) / answered,
-            largest_share=_largest_share([*spent[READER].values(), *spent[WRITER].values()]),
-        )
+        return Counters(processes, found["calls"], found["usec"] / 1_000_000)
 
 
 def roots_of(served: Served, variables: Mapping[str, str]) -> dict[str, int]:

@@ -11,7 +11,18 @@ import psycopg
 
 from benchmarks.database import own_database, owner_url
 from benchmarks.load import Over
-from benchmarks.model.accounting import FRONT, LOAD, POSTGRES, READER, VALKEY, WRITER, Turn, Watched, roots_of
+from benchmarks.model.accounting import (
+    FRONT,
+    LOAD,
+    POSTGRES,
+    READER,
+    VALKEY,
+    WRITER,
+    Turn,
+    Watched,
+    quietest,
+    roots_of,
+)
 from benchmarks.model.layouts import Demand
 from benchmarks.ours import Ours
 from benchmarks.plan import CLIENTS, SIZE
@@ -71,9 +82,8 @@ def calibrate(*, variables: Mapping[str, str], folder: Path, rounds: int, second
             ).items()
         }
         play({str(name): watched for name, watched in contenders.items()}, rounds=rounds, seconds=seconds)
-    turns = {
-        name: watched.turns[-rounds:] for name, watched in contenders.items()
-    }  # without those to warm up
+    # Without those to warm up.
+    turns = {name: quietest(watched.turns[-rounds:]) for name, watched in contenders.items()}
     return Seen(
         calibrated={operation: turns[operation, 1, CALIBRATING_CLIENTS] for operation in WEB},
         measured={
