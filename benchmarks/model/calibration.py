@@ -31,12 +31,15 @@ from benchmarks.servers import running_server
 from benchmarks.workspace import made_workspace
 from console.embedded.parts import Size
 
-CALIBRATING_CLIENTS = 4
 SYNCS = 200
 READ, WRITE = "read", "write"
 WEB = {READ: READER, WRITE: WRITER}
-LOADS = {1: (CALIBRATING_CLIENTS, CLIENTS), 2: (CLIENTS,)}
-"""With so many workers, the numbers of clients that have turns."""
+CALIBRATION, MEASUREMENT = "calibration", "measurement"
+TAKES = {1: (CALIBRATION, MEASUREMENT), 2: (MEASUREMENT,)}
+"""With so many workers, what turns are for: no prediction is held against the turns that it was made from.
+
+Both have as many clients: with fewer of them each part wakes up more often for an operation, which costs more.
+"""
 
 SYNC_TABLE = "CREATE TABLE sync (value bigint); INSERT INTO sync VALUES (0)"
 COMMIT = "UPDATE sync SET value = value + 1"
@@ -75,49 +78,45 @@ def calibrate(*, variables: Mapping[str, str], folder: Path, rounds: int, second
     disk_seconds = _disk_seconds(own_database(owner_url(variables), "bench_model"))
     with ExitStack() as stack:
         contenders = {
-            (operation, workers, clients): watched
-            for workers, loads in LOADS.items()
-            for (operation, clients), watched in _watched(
-                stack, key, variables=variables, folder=folder, workers=workers, loads=loads
+            (operation, workers, purpose): watched
+            for workers in TAKES
+            for (operation, purpose), watched in _watched(
+                stack, key, variables=variables, folder=folder, workers=workers
             ).items()
         }
         play({str(name): watched for name, watched in contenders.items()}, rounds=rounds, seconds=seconds)
     # Without those to warm up.
     turns = {name: quietest(watched.turns[-rounds:]) for name, watched in contenders.items()}
     return Seen(
-        calibrated={operation: turns[operation, 1, CALIBRATING_CLIENTS] for operation in WEB},
+        calibrated={operation: turns[operation, 1, CALIBRATION] for operation in WEB},
         measured={
-            (operation, workers): turns[operation, workers, CLIENTS] for operation in WEB for workers in LOADS
+            (operation, workers): turns[operation, workers, MEASUREMENT]
+            for operation in WEB
+            for workers in TAKES
         },
         disk_seconds=disk_seconds,
     )
 
 
 def _watched(
-    stack: ExitStack,
-    key: str,
-    *,
-    variables: Mapping[str, str],
-    folder: Path,
-    workers: int,
-    loads: Sequence[int],
-) -> dict[tuple[str, int], Watched]:
+    stack: ExitStack, key: str, *, variables: Mapping[str, str], folder: Path, workers: int
+) -> dict[tuple[str, str], Watched]:
     """Start a server with so many workers, and give its contenders."""
     size, place = Size(workers=workers), folder / f"workers-{workers}"
     served = stack.enter_context(running_server(variables=variables, folder=place, size=size))
     ours, roots = Ours(served.address, key), roots_of(served, variables)
     store = variables["HOT_STORE_URL"]
     return {
-        (operation, clients): Watched(_over(ours, operation, clients), roots, hot_store=store)
-        for clients in loads
+        (operation, purpose): Watched(_over(ours, operation), roots, hot_store=store)
+        for purpose in TAKES[workers]
         for operation in WEB
     }
 
 
-def _over(ours: Ours, operation: str, clients: int) -> Over:
+def _over(ours: Ours, operation: str) -> Over:
     if operation == READ:
-        return ours.reads(clients=clients, size=SIZE)
-    return ours.writes(mode="cas", clients=clients, size=SIZE)
+        return ours.reads(clients=CLIENTS, size=SIZE)
+    return ours.writes(mode="cas", clients=CLIENTS, size=SIZE)
 
 
 def _both(turns: Sequence[Turn], part: str) -> float:

@@ -6,7 +6,7 @@ from statistics import median
 import msgspec
 
 from benchmarks.model.accounting import Turn
-from benchmarks.model.calibration import CALIBRATING_CLIENTS, READ, WRITE, Seen
+from benchmarks.model.calibration import READ, WRITE, Seen
 from benchmarks.model.layouts import CORES, FULL, Demand, Layout, Mix, here, needed, spread_out
 from benchmarks.model.queues import Load, limits, solve
 from benchmarks.plan import CLIENTS, SIZE
@@ -45,14 +45,39 @@ LEFT_OUT = f"""
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation with so many workers: what the model says, and what was measured."""
+    """One operation with so many workers: what was measured in each turn, and what the model says for that turn."""
 
     operation: str
     workers: int
-    load: Load
-    rate: Spread
-    median_ms: Spread
+    loads: Sequence[Load]
     turns: Sequence[Turn]
+
+    @property
+    def predicted_rate(self) -> float:
+        return median(load.rate for load in self.loads)
+
+    @property
+    def predicted_ms(self) -> float:
+        return 1000 * median(load.median_seconds for load in self.loads)
+
+    @property
+    def rate(self) -> Spread:
+        return spread([turn.done.rate for turn in self.turns])
+
+    @property
+    def median_ms(self) -> Spread:
+        return spread([turn.done.median_ms for turn in self.turns])
+
+    @property
+    def rate_error(self) -> float:
+        return median(load.rate / turn.done.rate - 1 for load, turn in self._pairs())
+
+    @property
+    def median_error(self) -> float:
+        return median(1000 * load.median_seconds / turn.done.median_ms - 1 for load, turn in self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[Load, Turn]]:
+        return zip(self.loads, self.turns, strict=True)
 
     @property
     def cores(self) -> float:
@@ -67,17 +92,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     def largest_share(self) -> float:
         return median(turn.largest_share for turn in self.turns)
 
-    @property
-    def rate_error(self) -> float:
-        return self.load.rate / self.rate.middle - 1
-
-    @property
-    def median_error(self) -> float:
-        return 1000 * self.load.median_seconds / self.median_ms.middle - 1
-
 
 def compared(seen: Seen) -> list[Compared]:
-    """Predict for the cores that others left at the time, and put what was measured beside it."""
+    """Predict for the cores that others left in each turn, and put what was measured in it beside it."""
     return [
         _compared(seen.demand(operation), operation, workers, turns)
         for (operation, workers), turns in seen.measured.items()
@@ -90,15 +107,9 @@ def as_markdown(seen: Seen, about: Mapping[str, str]) -> str:
 
 
 def _compared(demand: Demand, operation: str, workers: int, turns: Sequence[Turn]) -> Compared:
-    cores = median(turn.cores_left for turn in turns)
-    return Compared(
-        operation=operation,
-        workers=workers,
-        load=solve(here(demand, workers=workers, cores=cores), clients=CLIENTS),
-        rate=spread([turn.done.rate for turn in turns]),
-        median_ms=spread([turn.done.median_ms for turn in turns]),
-        turns=turns,
-    )
+    networks = [here(demand, workers=workers, cores=turn.cores_left) for turn in turns]
+    loads = [solve(network, clients=CLIENTS) for network in networks]
+    return Compared(operation=operation, workers=workers, loads=loads, turns=turns)
 
 
 def _lines(seen: Seen, about: Mapping[str, str]) -> Iterator[str]:
@@ -106,7 +117,7 @@ def _lines(seen: Seen, about: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield from (f"- {name}: {value}" for name, value in about.items())
     yield ""
-    yield f"### What one operation takes ({CALIBRATING_CLIENTS} clients, one web worker, milliseconds of a core)"
+    yield f"### What one operation takes ({CLIENTS} clients, one web worker, milliseconds of a core)"
     yield ""
     yield from _demand_table(seen)
     yield ""
@@ -139,8 +150,8 @@ def _comparison(found: Sequence[Compared]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     for each in found:
         yield (
-            f"| {each.operation} | {each.workers} | {each.load.rate:,.0f} | {_spread(each.rate, 0)} "
-            f"| {each.rate_error:+.0%} | {1000 * each.load.median_seconds:.2f} | {_spread(each.median_ms, 2)} "
+            f"| {each.operation} | {each.workers} | {each.predicted_rate:,.0f} | {_spread(each.rate, 0)} "
+            f"| {each.rate_error:+.0%} | {each.predicted_ms:.2f} | {_spread(each.median_ms, 2)} "
             f"| {each.median_error:+.0%} | {1000 * each.took:.3f} | {each.cores:.2f} "
             f"| {sum(turn.is_quiet for turn in each.turns)} | {each.largest_share:.0%} |"
         )

@@ -235,8 +235,8 @@ def test_a_prediction_is_held_against_what_was_measured() -> None:
         (WRITE, 1),
         (WRITE, 2),
     ]
-    assert found[0].rate_error == pytest.approx(found[0].load.rate / 3000 - 1)
-    assert found[1].load.rate > found[0].load.rate
+    assert found[0].rate_error == pytest.approx(found[0].predicted_rate / 3000 - 1)
+    assert found[1].predicted_rate > found[0].predicted_rate
 
 
 def test_the_report_says_what_is_a_prediction() -> None:
