@@ -95,7 +95,7 @@ def _hot_store_settings() -> dict[str, str]:
     try:
         with _hot_store_client() as client:
             found: dict[str, str] = {}
-            for name in ("save", "appendonly", "maxmemory-policy"):
+            for name in ("save", "appendonly", "maxmemory-policy", "cluster-enabled"):
                 found |= client.config_get(name)
             return found
     except valkey.ValkeyError:
@@ -108,6 +108,8 @@ def _hot_store_warnings(chosen: Mapping[str, str]) -> list[str]:
         warnings.append("hot_store_persists")
     if chosen.get("maxmemory-policy", "").startswith("allkeys-"):
         warnings.append("hot_store_evicts_markers")
+    if chosen.get("cluster-enabled") == "yes":
+        warnings.append("hot_store_is_a_cluster")
     return warnings
 
 

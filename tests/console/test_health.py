@@ -53,6 +53,7 @@ CHOSEN: list[tuple[dict[str, str], list[str]]] = [
     ({"save": "3600 1", "appendonly": "no", "maxmemory-policy": "noeviction"}, ["hot_store_persists"]),
     ({"save": "", "appendonly": "yes", "maxmemory-policy": "noeviction"}, ["hot_store_persists"]),
     ({"save": "", "appendonly": "no", "maxmemory-policy": "allkeys-lru"}, ["hot_store_evicts_markers"]),
+    ({"save": "", "appendonly": "no", "cluster-enabled": "yes"}, ["hot_store_is_a_cluster"]),
     (
         {"save": "1 1", "maxmemory-policy": "allkeys-random"},
         ["hot_store_persists", "hot_store_evicts_markers"],
