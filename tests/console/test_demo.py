@@ -35,6 +35,7 @@ def clone() -> Iterator[Path]:
         yield clone
 
 
+@pytest.mark.long
 def test_two_demos_at_once_leave_only_their_folder(clone: Path) -> None:
     """PL-13, PL-15: both show each step, play on ports and services of their own, and clean up after themselves."""
     files = everything_in(clone)

@@ -165,6 +165,7 @@ def test_as_the_plainest_check_says(seed: int, count: int, clients: int, lost: f
     assert (not problems(operations, MODEL)) == brute.is_linearizable(operations, MODEL)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("count", "lost"), [(4000, 0.0), (4000, 0.05), (1000, 0.2)])
 def test_thousands_of_operations_within_seconds(count: int, lost: float) -> None:

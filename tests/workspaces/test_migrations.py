@@ -69,6 +69,7 @@ def left(alias: str) -> list[str]:
         return [row[0] for row in owner.execute(LEFT).fetchall()]
 
 
+@pytest.mark.long
 def test_migrations_go_back_to_nothing_and_forward_again(scratch: dict[str, str]) -> None:
     """PL-17: both databases are migrated, taken back to nothing of ours, and migrated again."""
     migrate(scratch)
