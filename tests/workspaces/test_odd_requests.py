@@ -141,6 +141,9 @@ def test_bodies_in_chunks(send: Send, why: str, body: bytes, status: int) -> Non
     assert send(JSON, b"Transfer-Encoding: chunked", body=body)[0] == status, why
 
 
+# Too much for the server's reader, which calls it a long address or long headers by how much of it came at once.
+TOO_LONG = -1
+
 PATHS: list[tuple[str, bytes, int]] = [
     ("bytes that are no text", b"/v1/\xff", 404),
     ("no text when decoded", b"/v1/%ff", 404),
@@ -151,7 +154,7 @@ PATHS: list[tuple[str, bytes, int]] = [
     ("an undecodable query", PATH + b"?a=%ff&b=%00", 200),
     ("a query of 60,000 bytes", PATH + b"?" + b"a" * 60_000, 200),
     ("2,000 parameters", PATH + b"?" + b"&".join(b"a%d=1" % number for number in range(2000)), 200),
-    ("a query of 600,000 bytes", PATH + b"?" + b"a" * 600_000, 431),
+    ("a query of 600,000 bytes", PATH + b"?" + b"a" * 600_000, TOO_LONG),
 ]
 
 
@@ -159,7 +162,7 @@ PATHS: list[tuple[str, bytes, int]] = [
 def test_odd_paths(send: Send, why: str, path: bytes, status: int) -> None:
     """WM-25: an address that does not exist is a 404, and a query that no route reads changes nothing."""
     found, answer = send(JSON, LENGTH, path=path)
-    assert found == status, why
+    assert found in ((414, 431) if status == TOO_LONG else (status,)), why
     if status == 404:
         assert b"application/problem+json" in answer
 
