@@ -20,7 +20,7 @@ FLUSHED: dict[str, Any] = {
 }
 # Here many writes: one of them is to have committed, and not to publish any more.
 LOST: dict[str, Any] = {"states": 1, "seconds": 6, "weights": {WRITER_LOST: 1}, "gap_seconds": (0.4, 0.8)}
-PLAYED = {"unmarked": FLUSHED, "tokenless": FLUSHED, "hasty": LOST}
+PLAYED = {"unmarked": FLUSHED, "tokenless": FLUSHED}
 
 
 def play(world: World, variant: str, how: dict[str, Any], *, seeds: range, until_caught: bool) -> list[Game]:
@@ -38,7 +38,11 @@ def play(world: World, variant: str, how: dict[str, Any], *, seeds: range, until
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("variant", PLAYED)
 def test_a_broken_protocol_is_caught(world: World, variant: str) -> None:
-    """WM-18, WM-20: a write without a marker, a fill without a token, a marker lifted too early show in some games."""
+    """WM-18, WM-20: a write without a marker, or a fill without a token, shows within some games.
+
+    A marker lifted too early (`broken.hasty`) has shown in none: publications and cold readers clean up behind it. That
+    it is not lifted early is shown step by step in tests/hotstore.
+    """
     games = play(world, variant, PLAYED[variant], seeds=range(GAMES), until_caught=True)
     assert "it is stale" in "\n".join(games[-1].problems())
 
