@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 from django.conf import settings
 
+from agentstate.documents import DECIDING
 from agentstate.models import State
 from agentstate.types import StateRow
 from workspaces import coherence, documents
@@ -19,8 +20,6 @@ from workspaces.postgresql.calls import ask
 from workspaces.scopes import Scope
 from workspaces.types import WorkspaceRef
 
-DECIDING = ("features", "object-types", "masking", "retention")
-WRITE_WITHIN_SECONDS = 12.0
 WRITER_WAITS = "8s"
 
 _READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::text)"
@@ -121,4 +120,4 @@ def _values(
 
 
 def _ids(live: Live) -> list[UUID]:
-    return [live[kind].id for kind in DECIDING]
+    return [live[kind].id for kind in ("features", *DECIDING)]

@@ -54,16 +54,12 @@ def _declared(agent: str, types: LiveDocument, masking: LiveDocument, retention:
     )
 
 
+@lru_cache(maxsize=1024)
 def types_of(document: LiveDocument) -> tuple[ObjectType, ...]:
     """Give the object types of a document version, read once per process."""
-    return _parsed(document)
+    return object_types.parse_types(document.body)
 
 
 def _dropped(types: LiveDocument) -> tuple[DroppedField, ...]:
     """List what the live version and those before it dropped."""
     return tuple(DroppedField(document, *name.split(".", 1)) for document, name in types.drops)
-
-
-@lru_cache(maxsize=1024)
-def _parsed(document: LiveDocument) -> tuple[ObjectType, ...]:
-    return object_types.parse_types(document.body)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agentstate.access import WRITE_WITHIN_SECONDS, place_of
+from agentstate.access import place_of
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
 from agentstate.hotstates import Look, look_for
 from agentstate.rules.agents import require_agent
@@ -18,7 +18,7 @@ from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteS
 from agentstate.services import profiles, states
 from agentstate.types import StateDeletion, StateRead, StoredState
 from workspaces import errors
-from workspaces.hotstore import Name
+from workspaces.hotstore import COMMIT_WITHIN_SECONDS, Name
 from workspaces.http.hot import HotView
 from workspaces.http.idempotency import key_of
 from workspaces.http.openapi import EXAMPLE_ID, cursor, example, idempotency_key, operation
@@ -34,7 +34,8 @@ _EPOCH = "pq8xK2vTz1Wb"
 
 class AgentStateView(HotView):
     shape = WriteState
-    seconds = WRITE_WITHIN_SECONDS
+    # Nobody waits for a write that must not commit any more (WM-20).
+    seconds = COMMIT_WITHIN_SECONDS
     tag = "Working memory"
     needs = {"PUT": _AGENT_STATE}
 

@@ -55,11 +55,7 @@ def served(seen: Seen | None = None) -> dict[str, LiveDocument]:
     """Give the live versions of every kind, from the hot store where it has them (WM-19)."""
     name = heads_name(bound_workspace_id())
     seen = seen if seen is not None else coherence.look(name)
-    heads = grants.load(name, seen.payload, Heads) if seen.payload is not None else None
-    if heads is None:
-        payload = coherence.anew(name, seen, lambda: _read_heads(name))
-        heads = grants.load(name, payload, Heads) or {}
-    return _at(heads, is_hot=True)
+    return _at(grants.served(name, seen, Heads, _stored_heads), is_hot=True)
 
 
 def versions(heads: Heads) -> dict[str, LiveDocument]:
@@ -99,9 +95,8 @@ def require_feature(feature: str, documents: Live | None = None) -> None:
         raise FeatureOff
 
 
-def _read_heads(name: Name) -> tuple[int, bytes]:
-    heads: Heads = dict(DocumentHead.objects.values_list("kind", "document_id"))
-    return 0, grants.dump(name, heads)
+def _stored_heads() -> Heads:
+    return dict(DocumentHead.objects.values_list("kind", "document_id"))
 
 
 def _at(heads: Heads, *, is_hot: bool) -> dict[str, LiveDocument]:
@@ -118,13 +113,7 @@ def _version(document_id: UUID, *, is_hot: bool) -> LiveDocument:
 
 def _hot_version(document_id: UUID) -> LiveDocument:
     name = name_of("b", document_id.bytes)
-    seen = coherence.look(name)
-    found = grants.load(name, seen.payload, LiveDocument) if seen.payload is not None else None
-    if found is None:
-        found = _stored_version(document_id)
-        payload = grants.dump(name, found)
-        coherence.anew(name, seen, lambda: (0, payload))
-    return found
+    return grants.served(name, coherence.look(name), LiveDocument, lambda: _stored_version(document_id))
 
 
 def _stored_version(document_id: UUID) -> LiveDocument:

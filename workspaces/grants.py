@@ -2,13 +2,14 @@
 
 import hmac
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
 
-from workspaces import encryption
-from workspaces.hotstore import Name
+from workspaces import coherence, encryption
+from workspaces.hotstore import Name, Seen
 
 MAC_BYTES = 32
 
@@ -47,6 +48,16 @@ def load(name: Name, payload: bytes, kind: type[Value]) -> Value | None:
         while len(_read) > _KEPT:
             _read.popitem(last=False)
     return value
+
+
+def served(name: Name, seen: Seen, kind: type[Value], read: Callable[[], Value]) -> Value:
+    """Give what the hot store says where that counts, else what the database says, which the hot store then keeps."""
+    found = load(name, seen.payload, kind) if seen.payload is not None else None
+    if found is None:
+        payload = coherence.anew(name, seen, lambda: (0, dump(name, read())))
+        found = load(name, payload, kind)
+    assert found is not None  # noqa: S101  (what was just dumped is loaded)
+    return found
 
 
 def last_read(name: Name) -> Any:

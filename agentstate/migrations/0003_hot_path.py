@@ -23,14 +23,18 @@ DROP FUNCTION lastro_state_changes();
 DROP SEQUENCE agentstate_change;
 """
 
-# The lock time-out is for a table that is locked whole: no writer's lock on a row keeps a reader.
-READ = """
-CREATE FUNCTION lastro_read_state(_workspace uuid, _scope bytea, _agent text, _lock_timeout text)
-RETURNS TABLE (
+ROW = """
     id uuid, scope_kind text, hash_key_id uuid, life text, version bigint, epoch text, body bytea,
     data_key_id uuid, body_bytes integer, held text, type text, type_version text, types_document integer,
     retention_seconds integer, handle_id uuid, source_id uuid, recent_writes bytea, created_at timestamptz,
     updated_at timestamptz, due_at timestamptz, change bigint, handle_hash bytea
+""".strip()
+
+# The lock time-out is for a table that is locked whole: no writer's lock on a row keeps a reader.
+READ = f"""
+CREATE FUNCTION lastro_read_state(_workspace uuid, _scope bytea, _agent text, _lock_timeout text)
+RETURNS TABLE (
+    {ROW}
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -49,16 +53,13 @@ $$;
 
 # Waits for the writers who came before, in the order of arrival; then nothing that decides about the state changes
 # until the transaction ends. Gives one row, with nulls where there is no state.
-TURN = """
+TURN = f"""
 CREATE FUNCTION lastro_take_turn(
     _workspace uuid, _documents_lock bigint, _state_lock bigint, _scope bytea, _agent text, _lock_timeout text
 )
 RETURNS TABLE (
     heads text,
-    id uuid, scope_kind text, hash_key_id uuid, life text, version bigint, epoch text, body bytea,
-    data_key_id uuid, body_bytes integer, held text, type text, type_version text, types_document integer,
-    retention_seconds integer, handle_id uuid, source_id uuid, recent_writes bytea, created_at timestamptz,
-    updated_at timestamptz, due_at timestamptz, change bigint, handle_hash bytea
+    {ROW}
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -89,10 +90,9 @@ CREATE FUNCTION lastro_store_state(
 BEGIN
     PERFORM set_config('lastro.workspace', _workspace::text, true);
     PERFORM pg_advisory_xact_lock_shared(_documents_lock);
-    IF EXISTS (
-        SELECT FROM workspaces_documenthead
-        WHERE workspace_id = _workspace AND kind IN ('features', 'object-types', 'masking', 'retention')
-            AND document_id <> ALL (_documents)
+    IF cardinality(_documents) <> (
+        SELECT count(*) FROM workspaces_documenthead
+        WHERE workspace_id = _workspace AND document_id = ANY (_documents)
     ) THEN
         outcome := 'documents';
         RETURN;

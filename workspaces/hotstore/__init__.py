@@ -3,7 +3,7 @@
 It keeps nothing that PostgreSQL does not have, and may be emptied at any moment.
 """
 
-from workspaces.hotstore.connection import HotStoreDown, forget_connection, is_paused
+from workspaces.hotstore.connection import HotStoreDown
 from workspaces.hotstore.entries import (
     COMMIT_WITHIN_SECONDS,
     Bucket,
@@ -34,8 +34,6 @@ __all__ = [
     "discard",
     "drop",
     "fill",
-    "forget_connection",
-    "is_paused",
     "lift",
     "look",
     "mark",

@@ -62,13 +62,6 @@ def is_paused() -> bool:
     return time.monotonic() < _failed_until
 
 
-def forget_connection() -> None:
-    """Close this thread's connection, so that the next command makes a new one."""
-    connection = _mine.__dict__.pop("connection", None)
-    if connection is not None:
-        connection.disconnect()
-
-
 def _ask(*command: Any) -> Any:
     """Send a command; once more where a kept connection was closed in between, since each may run twice."""
     if is_paused():

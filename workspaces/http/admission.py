@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
-from workspaces import access, coherence, documents, grants, hotstore
+from workspaces import access, documents, grants, hotstore
 from workspaces.documents import Live
 from workspaces.errors import Problem, RateLimited, Unauthenticated
 from workspaces.hotstore import Bucket, HotStoreDown, Name, Seen, Spent, bucket_of
@@ -88,20 +88,17 @@ def _admitted(caller: Caller, spent: Spent, seen: Sequence[Seen]) -> Admitted:
 
 
 def _facts(key_id: str, seen: Seen) -> KeyFacts | None:
-    name = key_name(key_id)
-    found = grants.load(name, seen.payload, KeyFacts) if seen.payload is not None else None
-    if found is None:
-        # An unknown key is refused after the same work as a known one.
-        with suppress(Unauthenticated):
-            payload = coherence.anew(name, seen, lambda: (0, _entry(name, key_facts(key_id))))
-            found = grants.load(name, payload, KeyFacts)
-    return found
+    # An unknown key is refused after the same work as a known one.
+    with suppress(Unauthenticated):
+        return grants.served(key_name(key_id), seen, KeyFacts, lambda: _stored_facts(key_id))
+    return None
 
 
-def _entry(name: Name, facts: KeyFacts | None) -> bytes:
+def _stored_facts(key_id: str) -> KeyFacts:
+    facts = key_facts(key_id)
     if facts is None:
         raise Unauthenticated
-    return grants.dump(name, facts)
+    return facts
 
 
 def _names(caller: Caller, wanted: Wanted) -> list[Name]:

@@ -33,15 +33,21 @@ _DRF_ANSWERS: dict[type[Exception], type[Problem]] = {
 
 def answer_problem(error: Exception, context: dict[str, Any]) -> Response:
     """Answer any exception of a /v1 view; only the class of an unexpected one is logged."""
-    problem = problem_of(error)
-    if problem.status == 500:
-        log.error("request.failed", exc_info=error)
+    problem = reported(error)
     request = context["request"]._request
     response = Response(body_of(problem, request_id=request.request_id), status=problem.status)
     response.content_type = "application/problem+json"
     for name, value in headers_of(problem).items():
         response[name] = value
     return response
+
+
+def reported(error: Exception) -> Problem:
+    """Give the refusal that an exception of a view stands for; one that nobody expected is logged by its class."""
+    problem = problem_of(error)
+    if problem.status == 500:
+        log.error("request.failed", exc_info=error)
+    return problem
 
 
 def problem_of(error: Exception) -> Problem:

@@ -12,7 +12,7 @@ from workspaces.errors import Problem
 from workspaces.hotstore import Name, Seen
 from workspaces.http import limits, parsers
 from workspaces.http.admission import admit
-from workspaces.http.exceptions import log, plain_problem, problem_of
+from workspaces.http.exceptions import plain_problem, reported
 from workspaces.http.permissions import Needs, require_needs
 from workspaces.http.views import ApiView, with_limits
 from workspaces.postgresql.patience import within
@@ -34,10 +34,7 @@ class HotView(ApiView):
             with ExitStack() as self._binding, within(self.seconds):
                 response = self._answer(request, self.needs[request.method])
         except Exception as error:
-            problem = problem_of(error)
-            if problem.status == 500:
-                log.error("request.failed", exc_info=error)
-            response = plain_problem(request, problem)
+            response = plain_problem(request, reported(error))
         with_limits(self, response)
         return response
 

@@ -50,7 +50,7 @@ class ApiView(APIView):
     def admit(self, request: HttpRequest, admitted: Admitted) -> None:
         """Go on as the caller, bound to their workspace."""
         self.admitted, self.caller = admitted, admitted.caller
-        request.caller, request.spent = admitted.caller, admitted.spent  # type: ignore[attr-defined]
+        request.caller = admitted.caller  # type: ignore[attr-defined]
         self._binding.enter_context(access.bound(self.caller.workspace.id))
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:

@@ -7,8 +7,6 @@ from typing import Any
 import psycopg
 from django.db import OperationalError, connection
 
-from workspaces.postgresql import patience
-
 
 class NotSent(OperationalError):
     """No connection could be made: nothing was asked."""
@@ -30,7 +28,6 @@ def ask(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
             connection.was_told_elsewhere()  # type: ignore[attr-defined]
             if cursor.connection.closed and not connection.in_atomic_block:
                 connection.close()
-    patience.note_answer()
     return rows
 
 
