@@ -201,6 +201,16 @@ def mac(key: Key, purpose: str, message: bytes) -> bytes:
     return hmac.new(derived, message, hashlib.sha256).digest()
 
 
+def wrap_by_master(secret: bytes, *, context: bytes) -> bytes:
+    """Seal a secret of the deployment itself under its master key (PL-12)."""
+    return _master().wrap(secret, context=context)
+
+
+def unwrap_by_master(wrapped: bytes, *, context: bytes) -> bytes:
+    """Open what `wrap_by_master` sealed for the same context. Raises Tampered."""
+    return _master().unwrap(wrapped, context=context)
+
+
 def forget_unwrapped_keys() -> None:
     """Drop the keys that this process keeps unwrapped."""
     _unwrapped.clear()

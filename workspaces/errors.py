@@ -171,3 +171,7 @@ class Tampered(Problem):
     code = "stored_data_damaged"
     status = 500
     title = "What is stored here does not verify"
+
+
+class NotSigned(Exception):
+    """A document's signature is not by a given key, or not over what the document says now (PR-20b)."""

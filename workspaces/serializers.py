@@ -80,6 +80,22 @@ class SdkProfile(msgspec.Struct, frozen=True):
     valid_for_s: int = 60
 
 
+class SigningKeyAnswer(msgspec.Struct, frozen=True):
+    """A public key of the deployment. `valid_to` is null for the one that signs now."""
+
+    id: Annotated[str, Meta(description="The first 32 hexadecimal digits of the SHA-256 of the key.")]
+    algorithm: Literal["Ed25519"]
+    public_key: Annotated[str, Meta(description="Base64 of the 32 bytes of the key.")]
+    valid_from: Moment
+    valid_to: Moment | None
+
+
+class SigningKeys(msgspec.Struct, frozen=True):
+    """The keys by which receipts and checkpoints verify, the retired ones too, oldest first."""
+
+    items: list[SigningKeyAnswer]
+
+
 class IngestStatus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Asks about one conversation or one task."""
 

@@ -86,6 +86,15 @@ class Wrapped(msgspec.Struct, frozen=True, array_like=True):
     wrapped: bytes
 
 
+class PublicKey(msgspec.Struct, frozen=True):
+    """What verifies a signature of this deployment: base64 of 32 bytes, and when it signed (PR-20b)."""
+
+    id: str
+    public_key: str
+    valid_from: datetime
+    valid_to: datetime | None = None
+
+
 class AuditObject(msgspec.Struct, frozen=True):
     """What an act was done to: a kind and an id, never a raw handle (PR-21)."""
 

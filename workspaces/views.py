@@ -5,7 +5,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from workspaces import documents, errors
+from workspaces import documents, errors, signing
 from workspaces.http.openapi import EXAMPLE_ID, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
@@ -21,9 +21,12 @@ from workspaces.serializers import (
     SdkProfile,
     SdkProfileType,
     SearchProfiles,
+    SigningKeyAnswer,
+    SigningKeys,
     SourceMe,
 )
 from workspaces.services import profiles
+from workspaces.types import PublicKey
 
 # The published clients refuse a whole profile for one feature that they do not know.
 CLIENT_FEATURES = frozenset({"agent_state"})
@@ -196,6 +199,45 @@ class BatchView(ApiView):
         """Accept every item and keep nothing of it, so that a client's plain session loses nothing and logs nothing."""
         shape = self.body(request, Batch)
         return self.once(request, lambda: Response(BatchAnswer(accepted=len(shape.items))))
+
+
+class SigningKeysView(ApiView):
+    tag = "Platform"
+    needs = {"GET": Needs(any_key=True, any_token=True)}
+
+    @operation(
+        summary="Read the public keys that verify receipts and checkpoints",
+        answer=SigningKeys,
+        examples=(
+            example(
+                "one key",
+                {
+                    "items": [
+                        {
+                            "id": "cf23df2207d99a74fbe169e3eba035e6",
+                            "algorithm": "Ed25519",
+                            "public_key": "1NuEkTGFzPh1hxNhDi+8lqkv0CC9pYF2c5nM8ALmS7M=",
+                            "valid_from": "2026-11-30T12:00:00Z",
+                            "valid_to": None,
+                        }
+                    ]
+                },
+            ),
+        ),
+    )
+    def get(self, request: Request) -> Response:
+        """List the deployment's signing keys, retired ones too (PR-20b)."""
+        return Response(SigningKeys(items=[_key(key) for key in signing.public_keys()]))
+
+
+def _key(key: PublicKey) -> SigningKeyAnswer:
+    return SigningKeyAnswer(
+        id=key.id,
+        algorithm="Ed25519",
+        public_key=key.public_key,
+        valid_from=key.valid_from,
+        valid_to=key.valid_to,
+    )
 
 
 def _found(profile: Profile) -> FoundProfile:

@@ -155,6 +155,7 @@ ROUTES: tuple[Route, ...] = (
         body={"conversation_id": "c"},
     ),
     Route(method="POST", path="/v1/batch", name="batch", scopes=SCOPES, body={"items": [{}]}),
+    Route(method="GET", path="/v1/signing-keys", name="signing-keys", scopes=SCOPES, roles=ROLES),
     Route(method="GET", path="/v1/config/features", name="config", scopes=SCOPES, roles=ROLES),
     Route(
         method="GET",

@@ -8,6 +8,7 @@ from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
+from workspaces.models.signing import SigningKey
 from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "RememberedAnswer",
     "RetiredKey",
     "Role",
+    "SigningKey",
     "Source",
     "TenantModel",
     "Workspace",
