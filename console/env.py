@@ -24,6 +24,7 @@ _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _MAX_BADGE_LENGTH = 32
 _MIN_SECRET_LENGTH, _MIN_TOKEN_LENGTH = 32, 16
 _PLAIN_HTTP = ("demo", "test")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def database() -> dict[str, Any]:
@@ -170,6 +171,29 @@ def read_within_seconds() -> float:
 def broker_url() -> str:
     """Give the broker of the Celery workers."""
     return _store("BROKER_URL", "redis://localhost:6379/1", _BROKERS)
+
+
+def checkpoints_url() -> str:
+    """Give where signed checkpoints and erasure records leave to: `file:///folder` or a webhook; none by default."""
+    value = _text("CHECKPOINTS_URL")
+    parts = _parsed("CHECKPOINTS_URL", value, _split)
+    is_folder = parts.scheme == "file" and not parts.netloc and len(parts.path) > 1
+    is_webhook = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if value and not is_folder and not (is_webhook and parts.hostname):
+        raise ImproperlyConfigured(
+            "CHECKPOINTS_URL must look like file:///folder or https://host/path (plain http: loopback alone)."
+        )
+    if value and is_webhook and not checkpoints_secret():
+        raise ImproperlyConfigured("A webhook in CHECKPOINTS_URL takes a CHECKPOINTS_SECRET, too.")
+    return value
+
+
+def checkpoints_secret() -> str:
+    """Give the secret by which a webhook knows that a document is ours (HMAC-SHA-256)."""
+    value = _text("CHECKPOINTS_SECRET")
+    if value and len(value) < _MIN_SECRET_LENGTH:
+        raise ImproperlyConfigured("CHECKPOINTS_SECRET must have at least 32 characters.")
+    return value
 
 
 def metrics_token() -> str:

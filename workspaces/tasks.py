@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from workspaces import access
+from workspaces import access, outside
 from workspaces.services import answers, encryption
 
 
@@ -24,3 +24,9 @@ def destroy_retired_keys() -> None:
         with access.bound(workspace.id):
             while encryption.destroy_retired_keys(workspace=workspace) == encryption.BATCH:
                 pass
+
+
+@shared_task(name="workspaces.tasks.deliver_outside")
+def deliver_outside() -> None:
+    """Deliver the signed documents that wait to leave the database (PR-15b, PR-22)."""
+    outside.deliver_waiting()

@@ -4,6 +4,7 @@ import base64
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from console.embedded.files import create_private, own_folder
 from console.embedded.services import Services
@@ -19,6 +20,7 @@ def completed(given: Mapping[str, str], services: Services, *, badge: str) -> di
     variables = _places(given, services.variables) | {
         "LASTRO_SECRET_KEY": secrets.token_urlsafe(48),
         "LASTRO_ENVIRONMENT": badge,
+        "CHECKPOINTS_URL": f"file://{quote(str(services.scratch / 'checkpoints'))}",
     }
     if not given.get("LASTRO_MASTER_KEY") and not given.get("LASTRO_MASTER_KEY_FILE"):
         variables["LASTRO_MASTER_KEY_FILE"] = str(

@@ -135,6 +135,28 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
         ["t" * 15, "é" * 16, "t" * 16 + "\x07t"],
     ),
     (
+        "CHECKPOINTS_URL",
+        env.checkpoints_url,
+        {"file:///var/lib/lastro/checkpoints": "file:///var/lib/lastro/checkpoints"},
+        [
+            "/var/lib/lastro",
+            "file://",
+            "file:///",
+            "file://host/folder",
+            "ftp://example.com/x",
+            "http://example.com/x",
+            "https://",
+            "https://example.com/without-a-secret",
+            "https://example.com:port/x",
+        ],
+    ),
+    (
+        "CHECKPOINTS_SECRET",
+        env.checkpoints_secret,
+        {"s" * 32: "s" * 32},
+        ["s" * 31],
+    ),
+    (
         "LASTRO_LOG_LEVEL",
         env.log_level,
         {"debug": "DEBUG", "WARNING": "WARNING"},
@@ -161,6 +183,8 @@ DEFAULTS: list[tuple[str, Callable[[], Any], Any]] = [
     ("LASTRO_METRICS_TOKEN", env.metrics_token, ""),
     ("PROMETHEUS_MULTIPROC_DIR", env.metrics_are_shared, False),
     ("LASTRO_LOG_LEVEL", env.log_level, "INFO"),
+    ("CHECKPOINTS_URL", env.checkpoints_url, ""),
+    ("CHECKPOINTS_SECRET", env.checkpoints_secret, ""),
     ("TRUSTED_PROXIES", env.trusted_proxies, ()),
 ]
 
@@ -250,6 +274,17 @@ def test_keys_are_in_another_database(monkeypatch: pytest.MonkeyPatch) -> None:
         env.keys_database()
     monkeypatch.delenv("DATABASE_OWNER_URL", raising=False)
     assert env.database_owners()["default"] is None
+
+
+@pytest.mark.parametrize("url", ["https://example.com/in", "http://127.0.0.1:9/in"])
+def test_a_webhook_has_a_secret(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """PR-22: evidence leaves by HTTPS, or on this machine, and signed by a secret that the other side knows."""
+    monkeypatch.setenv("CHECKPOINTS_URL", url)
+    monkeypatch.setenv("CHECKPOINTS_SECRET", "s" * 32)
+    assert env.checkpoints_url() == url
+    monkeypatch.delenv("CHECKPOINTS_SECRET")
+    with pytest.raises(ImproperlyConfigured, match="CHECKPOINTS_SECRET"):
+        env.checkpoints_url()
 
 
 def test_a_database_has_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:

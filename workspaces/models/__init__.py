@@ -6,6 +6,7 @@ from workspaces.models.credentials import ApiKey, PersonalToken, Source
 from workspaces.models.documents import Document, DocumentChange, DocumentHead
 from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.models.idempotency import RememberedAnswer
+from workspaces.models.outside import Outgoing
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
 from workspaces.models.signing import SigningKey
@@ -24,6 +25,7 @@ __all__ = [
     "Handle",
     "Invitation",
     "Membership",
+    "Outgoing",
     "Person",
     "PersonalToken",
     "Profile",
