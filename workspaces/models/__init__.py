@@ -1,6 +1,7 @@
 """The tables of the ground floor, one file per noun."""
 
 from workspaces.binding import WorkspaceNotBound
+from workspaces.models.approvals import FourEyes
 from workspaces.models.audit import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
 from workspaces.models.credentials import ApiKey, PersonalToken, Source
 from workspaces.models.documents import Document, DocumentChange, DocumentHead
@@ -22,6 +23,7 @@ __all__ = [
     "Document",
     "DocumentChange",
     "DocumentHead",
+    "FourEyes",
     "Handle",
     "Invitation",
     "Membership",
