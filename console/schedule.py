@@ -4,5 +4,6 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
     "outside.deliver": {"task": "workspaces.tasks.deliver_outside", "schedule": 10.0},
+    "erasures.run": {"task": "privacy.tasks.run_erasures", "schedule": 10.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }

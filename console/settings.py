@@ -190,6 +190,10 @@ SPECTACULAR_SETTINGS = {
         },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
         {"name": "Documents", "description": "What a workspace has decided: features, types, masking."},
+        {
+            "name": "Privacy",
+            "description": "What is kept about a person: erased with a receipt, packaged, held.",
+        },
         {"name": "Platform", "description": "Who a key is, what a client may use, and this description."},
     ],
     "SCHEMA_PATH_PREFIX": "/v1",

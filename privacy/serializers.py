@@ -1,12 +1,14 @@
-"""The shapes of governance on the wire (PR-2)."""
+"""The shapes of governance on the wire (PR-2, PR-9)."""
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
 from agentstate.types import TypeEffects
-from workspaces.http.serializers import PRINTABLE
+from workspaces.http.serializers import PRINTABLE, HandleShape
+from workspaces.types import Moment
 
 Kind = Literal["features", "object-types", "masking", "retention", "assembly-policy"]
 
@@ -71,3 +73,49 @@ class ChangeAnswer(msgspec.Struct, frozen=True):
     replaces: int
     version: int | None = None
     effects: TypeEffects | None = None
+
+
+ScopeId = Annotated[str, Meta(min_length=1, max_length=512)]
+
+
+class ForgetWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is to be erased: `target` names the kind, and exactly the member of that kind is given."""
+
+    target: Literal["profile", "handle", "conversation", "task", "object"]
+    profile_id: UUID | None = None
+    handle: HandleShape | None = None
+    conversation_id: ScopeId | None = None
+    task_id: ScopeId | None = None
+    object_id: Annotated[ScopeId | None, Meta(description="As `type:namespace:id`.")] = None
+    reason: Annotated[
+        str, Meta(max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+    ] = ""
+
+
+class ErasureAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for erasure and what became of it (PR-9)."""
+
+    request_id: str
+    reference: str
+    status: Annotated[
+        Literal["pending", "running", "completed", "failed"],
+        Meta(
+            description="`pending` waits (see `blocked_by`); a refused request reads `failed`, with `refusal`."
+        ),
+    ]
+    blocked_by: Literal["approval", "hold"] | None = None
+    refusal: Literal["no_match", "legal_hold", "identity_not_verified", "duplicate"] | None = None
+    duplicate_of: str | None = None
+    target_kind: str
+    target_id: Annotated[str, Meta(description="The profile's or handle's id; of a scope its keyed hash.")]
+    requested_at: Moment
+    due_on: Annotated[str, Meta(description="The last day to answer, by the workspace's regime (PR-17).")]
+    completed_at: Moment | None = None
+    erased: Annotated[
+        dict[str, int], Meta(description="How much went, by kind; empty until it is complete.")
+    ] = {}
+    export_run_ids: list[str] = []
+    receipt_hash: str | None = None
+    receipt: Annotated[
+        dict[str, Any] | None, Meta(description="The signed receipt, for `manage.py verify_receipt`.")
+    ] = None

@@ -1,12 +1,15 @@
 """Values of governance that travel between its files."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from agentstate.types import TypeEffects
 from workspaces.rules.documents import Change
+from workspaces.rules.handles import Handle
 from workspaces.types import AuditObject, FieldProblem
 
 
@@ -43,3 +46,38 @@ class Preview(msgspec.Struct, frozen=True):
     problems: tuple[FieldProblem, ...]
     types: TypeEffects | None = None
     features: Mapping[str, FeatureEffect] | None = None
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wants erased, held or packaged: exactly one of them is given."""
+
+    kind: str
+    profile_id: UUID | None = None
+    handle: Handle | None = None
+    scope_id: str = ""
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """What a target is here: a person by their handles, or a scope by its keyed hash."""
+
+    profile_id: UUID | None = None
+    handle_ids: tuple[UUID, ...] = ()
+    is_whole_profile: bool = False
+    scope_kind: str = ""
+    scope_hash: bytes | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Tell whether it names anybody; a scope is always something, since it may be written yet."""
+        return self.profile_id is not None or self.scope_hash is not None
+
+
+class DryRun(msgspec.Struct, frozen=True):
+    """What an erasure would remove, counted before anybody approves it."""
+
+    states: int
+    bytes: int
+    handles: int
+    profiles: int
+    held_by: tuple[UUID, ...] = ()
+    earliest: datetime | None = None

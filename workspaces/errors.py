@@ -121,6 +121,14 @@ class Conflict(Problem):
     title = "The request contradicts an earlier one"
 
 
+class SubjectErased(Problem):
+    """What the write is about was erased, and the write is from before, or may be (PR-12)."""
+
+    code = "subject_erased"
+    status = 410
+    title = "This was erased, and the write is older or does not say that it is newer"
+
+
 class PayloadTooLarge(Problem):
     code = "payload_too_large"
     status = 413

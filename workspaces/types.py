@@ -78,12 +78,16 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Wrapped(msgspec.Struct, frozen=True, array_like=True):
-    """A key as it is stored: sealed under the key that `wrapped_by` names (none: the deployment's master key)."""
+    """A key as it is stored: sealed under the key that `wrapped_by` names (none: the deployment's master key).
+
+    One that is barred opens nothing any more: what it sealed is being erased (PR-11).
+    """
 
     id: UUID
     purpose: str
     wrapped_by: UUID | None
     wrapped: bytes
+    is_barred: bool = False
 
 
 class PublicKey(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from workspaces.binding import WorkspaceNotBound
 from workspaces.models.approvals import FourEyes
 from workspaces.models.audit import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
+from workspaces.models.barriers import ErasedItem, Erasure, HeldKey, Hold, Tombstone
 from workspaces.models.credentials import ApiKey, PersonalToken, Source
 from workspaces.models.documents import Document, DocumentChange, DocumentHead
 from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
@@ -23,8 +24,12 @@ __all__ = [
     "Document",
     "DocumentChange",
     "DocumentHead",
+    "ErasedItem",
+    "Erasure",
     "FourEyes",
     "Handle",
+    "HeldKey",
+    "Hold",
     "Invitation",
     "Membership",
     "Outgoing",
@@ -37,6 +42,7 @@ __all__ = [
     "SigningKey",
     "Source",
     "TenantModel",
+    "Tombstone",
     "Workspace",
     "WorkspaceNotBound",
     "WorkspaceRow",
