@@ -5,5 +5,8 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
     "outside.deliver": {"task": "workspaces.tasks.deliver_outside", "schedule": 10.0},
     "erasures.run": {"task": "privacy.tasks.run_erasures", "schedule": 10.0},
+    "holds.settle": {"task": "privacy.tasks.settle_holds", "schedule": 10.0},
+    # Hourly, so that a restart skips no day; each request is told of once a day.
+    "erasures.overdue": {"task": "privacy.tasks.tell_overdue", "schedule": 3600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }

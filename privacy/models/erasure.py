@@ -42,6 +42,8 @@ class ErasureRequest(TenantModel):
     regime = models.CharField(max_length=8)
     due_on = models.DateField()
     extended_on = models.DateField(null=True)
+    # The last day on which the privacy role was told that it is late.
+    reminded_on = models.DateField(null=True)
     asked_by_kind = models.CharField(max_length=10)
     asked_by_id = models.CharField(max_length=64)
     asked_by = models.CharField(max_length=320)

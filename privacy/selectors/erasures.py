@@ -3,18 +3,18 @@
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Min, QuerySet, Sum
+from django.db.models import Min, Q, QuerySet, Sum
 
-from agentstate.models import State
+from agentstate.models import KeptVersion, State
 from agentstate.selectors.erasure import covered
 from privacy.models import ErasureRequest
 from privacy.types import DryRun, Resolved, Target
 from workspaces import barriers, encryption
 from workspaces.access import workspaces_with
-from workspaces.models import Erasure, Handle, Hold
+from workspaces.models import Erasure, Handle, HeldKey, Hold
 from workspaces.scopes import scope_of
 from workspaces.selectors.profiles import known_handle, profiles
-from workspaces.types import WorkspaceRef
+from workspaces.types import Actor, WorkspaceRef
 
 CLOSE_DAYS = 7
 
@@ -46,14 +46,18 @@ def close_to_due(today: date) -> QuerySet[ErasureRequest]:
 
 
 def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
-    """List the holds that keep an erasure from beginning (PR-16)."""
+    """List the holds that keep an erasure from beginning (PR-16).
+
+    One that has ended is among them until what it kept is gone too: no receipt is given while a copy is left.
+    """
     found = _covered(request, now=now)
     people = {found_id for found_id in (request.profile_id,) if found_id is not None}
     handles = found.exclude(handle_id=None).values("handle_id")
     people |= set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
     scopes = {bytes(scope) for scope in found.values_list("scope_hash", flat=True).distinct()}
     scopes |= {bytes(request.scope_hash)} if request.scope_hash else set()
-    return barriers.holds_on(profile_ids=people, scope_hashes=scopes, now=now)
+    on_it = barriers.holding(profile_ids=people, scope_hashes=scopes)
+    return barriers.unsettled_holds().filter(on_it | _keeping(request))
 
 
 def blocked_by(request: ErasureRequest, *, now: datetime) -> str:
@@ -88,6 +92,24 @@ def is_whole_profile(request: ErasureRequest) -> bool:
     return not others.exists()
 
 
+def overdue(today: date) -> QuerySet[ErasureRequest]:
+    """List open requests whose legal deadline has passed (PR-17)."""
+    return open_requests().filter(due_on__lt=today)
+
+
+def is_author(request: ErasureRequest, actor: Actor) -> bool:
+    """Tell whether somebody asked for it themselves; a person who asked by a token is the same in the console."""
+    people = {"person", "token"}
+    if request.asked_by_kind in people and actor.kind in people:
+        return request.asked_by == actor.name
+    return (request.asked_by_kind, request.asked_by_id) == (actor.kind, actor.id)
+
+
+def workspaces_with_overdue(today: date) -> list[WorkspaceRef]:
+    """List the workspaces in which a request is late, and nobody was told so today."""
+    return workspaces_with("lastro_with_overdue_erasures", today)
+
+
 def workspaces_with_erasures(now: datetime) -> list[WorkspaceRef]:
     """List the workspaces in which an approved or running erasure waits for a worker."""
     return workspaces_with("lastro_with_erasures", now)
@@ -96,6 +118,15 @@ def workspaces_with_erasures(now: datetime) -> list[WorkspaceRef]:
 def pseudonym_of_actor(workspace: WorkspaceRef, kind: str, id: str) -> str:
     """Name somebody in a receipt without their name: the same person gets the same word (PR-14)."""
     return f"{kind}:{encryption.keyed_hash(workspace, 'receipt-actor', kind, id).hex()[:20]}"
+
+
+def _keeping(request: ErasureRequest) -> Q:
+    """Describe the holds that have kept something that an erasure is about, though no live state is left of it."""
+    keys = HeldKey.objects.filter(key_id__in=request.handle_ids).values("hold_id")
+    if request.scope_hash is None:
+        return Q(id__in=keys)
+    kept = KeptVersion.objects.filter(scope_hash=request.scope_hash).values("hold_id")
+    return Q(id__in=keys) | Q(id__in=kept)
 
 
 def _covered(request: ErasureRequest, *, now: datetime) -> QuerySet[State]:
