@@ -21,7 +21,9 @@ Status = ErasureRequest.Status
 
 
 @transaction.atomic
-def begin(*, workspace: WorkspaceRef, request: ErasureRequest, now: datetime) -> bool:
+def begin(
+    *, workspace: WorkspaceRef, request: ErasureRequest, now: datetime, is_held_back: bool = True
+) -> bool:
     """Begin an approved erasure, unless a hold keeps what it covers; tell whether it begins (PR-11, PR-16).
 
     1. Mark the handles, the person and the states, and leave tombstones of their names (PR-12), in this transaction.
@@ -30,7 +32,7 @@ def begin(*, workspace: WorkspaceRef, request: ErasureRequest, now: datetime) ->
     A crash between the two leaves an approved request that has begun, which a worker takes up (`stand`).
     """
     lock_holds()
-    if blocking_holds(request, now=now).exists():
+    if is_held_back and blocking_holds(request, now=now).exists():
         return False
     whole = is_whole_profile(request)
     erasure = Erasure.objects.create(

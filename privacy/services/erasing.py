@@ -155,6 +155,7 @@ def _complete(work: Work) -> bool:
     request.claimed_until = None
     request.save()
     Erasure.objects.filter(id=work.erasure.id).update(ended_at=request.ended_at)
+    ErasureStep.objects.filter(request=request, ended_at=None).update(ended_at=request.ended_at)
     ErasedItem.objects.filter(erasure=work.erasure).delete()
     retire_keys(work.workspace, work.erasure.id)
     return True

@@ -1,26 +1,24 @@
 """The receipt of an erasure: signed, chained into the audit, and taken out of the database (PR-14, PR-15b)."""
 
-import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import rfc8785
-
 from privacy.models import ErasureRequest
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import pseudonym_of_actor
-from workspaces import audit, documents, signing
+from workspaces import audit, documents, outside, signing
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 SERVER = Actor(kind="system", id="erasure", name="erasure")
 
 
 def issue(workspace: WorkspaceRef, request: ErasureRequest, *, digests: Mapping[str, str]) -> None:
-    """Put the signed receipt into a request that is complete, unsaved, and chain it into the audit (PR-14)."""
+    """Put the signed receipt into a request that is complete, unsaved; chain it into the audit, and let a record of it
+    leave the database (PR-14, PR-15b)."""
     unsigned = rules.receipt(_about(workspace, request), erased=request.erased, digests=digests)
     request.receipt = signing.sign(unsigned)
-    request.receipt_hash = receipt_hash(request.receipt)
+    request.receipt_hash = rules.receipt_hash(request.receipt)
     assert request.ended_at is not None  # noqa: S101  (only a complete request has a receipt)
     audit.record(
         "erasure.complete",
@@ -29,11 +27,30 @@ def issue(workspace: WorkspaceRef, request: ErasureRequest, *, digests: Mapping[
         on=AuditObject("erasure", str(request.id)),
         facts={"receipt": request.receipt_hash, "erased": request.erased},
     )
+    _deliver(workspace, request)
 
 
-def receipt_hash(receipt: Mapping[str, Any]) -> str:
-    """Name a receipt: SHA-256 over its canonical JSON, the signature included."""
-    return hashlib.sha256(rfc8785.dumps(dict(receipt))).hexdigest()
+def _deliver(workspace: WorkspaceRef, request: ErasureRequest) -> None:
+    """Let the record leave the database that a restore would forget (PR-15b)."""
+    assert request.erasure is not None  # noqa: S101  (only an erasure that has begun can be complete)
+    assert request.ended_at is not None  # noqa: S101
+    record = rules.ErasureRecord(
+        request_id=request.id,
+        workspace_id=workspace.id,
+        number=request.number,
+        target=request.target,
+        profile_id=request.profile_id,
+        handle_ids=tuple(request.handle_ids),
+        scope_hash=bytes(request.scope_hash or b"").hex(),
+        hash_key_id=request.hash_key_id,
+        regime=request.regime,
+        due_on=request.due_on,
+        requested_at=request.requested_at,
+        began_at=request.erasure.began_at,
+        receipt_hash=request.receipt_hash,
+    )
+    name = f"{workspace.id}/{request.ended_at.astimezone(UTC):%Y%m%dT%H%M%S.%f}-{request.id}"
+    outside.deliver("erasure", name, signing.sign(record.as_document()))
 
 
 def _about(workspace: WorkspaceRef, request: ErasureRequest) -> dict[str, Any]:
