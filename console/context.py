@@ -6,11 +6,14 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from console.navigation import navigation
+from privacy.selectors import erasures
 from workspaces import access
 from workspaces.models import Person
 from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
+ERASURE_READERS = frozenset({"request_erasure", "approve_erasure"})
+COUNTED_UP_TO = 999
 THEMES = ("auto", "light", "dark")
 
 
@@ -46,6 +49,15 @@ def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
         "person": person,
         "workspace": workspace,
         "workspaces": own,
-        "nav": navigation(request.path, workspace, may),
+        "nav": navigation(request.path, workspace, may, _counts(workspace, may)),
         "may": may,
     }
+
+
+def _counts(workspace: WorkspaceRef | None, may: frozenset[str]) -> dict[str, int | str]:
+    """Count what waits for somebody, capped, where they may see it: one query."""
+    if workspace is None or may.isdisjoint(ERASURE_READERS):
+        return {}
+    with access.bound(workspace.id):
+        count = erasures.open_requests()[: COUNTED_UP_TO + 1].count()
+    return {"erasures": f"{COUNTED_UP_TO:,}+" if count > COUNTED_UP_TO else count}

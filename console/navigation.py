@@ -1,6 +1,7 @@
 """The navigation: what a person may not open is absent from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ class Item(msgspec.Struct, frozen=True):
     url: str
     icon: str
     current: bool
-    count: int = 0
+    count: int | str = 0
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -39,6 +40,14 @@ class Place(msgspec.Struct, frozen=True):
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
     (_("Support"), (Place("profiles", "users", _("Profiles")),)),
     (
+        _("Privacy"),
+        (
+            Place("erasures", "inbox", _("Erasure requests")),
+            Place("holds", "lock", _("Legal holds")),
+            Place("retention", "clock", _("Retention")),
+        ),
+    ),
+    (
         _("Control"),
         (
             Place("features", "toggle-right", _("Features")),
@@ -58,15 +67,21 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
 )
 
 
-def navigation(path: str, workspace: WorkspaceRef | None, may: frozenset[str]) -> list[Group]:
-    """Give the groups of the navigation for one person in one workspace."""
+def navigation(
+    path: str,
+    workspace: WorkspaceRef | None,
+    may: frozenset[str],
+    counts: Mapping[str, int | str] = MappingProxyType({}),
+) -> list[Group]:
+    """Give the groups of the navigation for one person in one workspace; `counts` is what waits in a place."""
     home = reverse("console:home")
     overview = Item(title=_("Overview"), url=home, icon="gauge", current=path == home)
     groups = [Group(title=None, items=[overview])]
     if workspace is None:
         return groups
     for title, places in PLACES:
-        items = [_item(path, place, url, workspace) for place, url in _open_places(places, workspace, may)]
+        opened = _open_places(places, workspace, may)
+        items = [_item(path, place, url, workspace, counts.get(place.name, 0)) for place, url in opened]
         if items:
             groups.append(Group(title=title, items=items))
     return groups
@@ -87,7 +102,7 @@ def _open_places(
             yield place, url
 
 
-def _item(path: str, place: Place, url: str, workspace: WorkspaceRef) -> Item:
+def _item(path: str, place: Place, url: str, workspace: WorkspaceRef, count: int | str) -> Item:
     ground = reverse("console:workspace", args=[workspace.slug])
     own = (url, *(ground + part for part in place.parts))
-    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(own))
+    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(own), count=count)

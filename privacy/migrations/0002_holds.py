@@ -31,6 +31,14 @@ class Migration(migrations.Migration):
             name="reminded_on",
             field=models.DateField(null=True),
         ),
+        migrations.AddIndex(
+            model_name="erasurerequest",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", True)),
+                fields=["workspace", "due_on"],
+                name="open_erasures_by_due_date",
+            ),
+        ),
         look_across(
             "lastro_with_ended_holds",
             takes="timestamptz",

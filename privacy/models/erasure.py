@@ -68,6 +68,11 @@ class ErasureRequest(TenantModel):
             models.Index(fields=["workspace", "due_on", "id"], name="erasure_by_due_date"),
             models.Index(fields=["workspace", "-requested_at", "-id"], name="erasure_newest"),
             models.Index(
+                fields=["workspace", "due_on"],
+                name="open_erasures_by_due_date",
+                condition=models.Q(ended_at__isnull=True),
+            ),
+            models.Index(
                 fields=["workspace", "claimed_until"],
                 name="erasures_to_run",
                 condition=models.Q(status__in=["approved", "running"]),

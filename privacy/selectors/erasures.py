@@ -13,7 +13,7 @@ from workspaces import barriers, encryption
 from workspaces.access import workspaces_with
 from workspaces.models import Erasure, Handle, HeldKey, Hold
 from workspaces.scopes import scope_of
-from workspaces.selectors.profiles import known_handle, profiles
+from workspaces.selectors.profiles import handles_named, known_handle, profiles
 from workspaces.types import Actor, WorkspaceRef
 
 CLOSE_DAYS = 7
@@ -24,8 +24,7 @@ def resolved(workspace: WorkspaceRef, target: Target) -> Resolved:
     if target.kind == "profile":
         return _profile(target.profile_id)
     if target.kind == "handle":
-        assert target.handle is not None  # noqa: S101  (the shape asks for it)
-        return _handle(known_handle(workspace, target.handle))
+        return _handle(_named_handle(workspace, target))
     scope = scope_of(workspace, kind=target.kind, id=target.scope_id)
     return Resolved(scope_kind=target.kind, scope_hash=scope.hash)
 
@@ -40,9 +39,26 @@ def open_requests() -> QuerySet[ErasureRequest]:
     return ErasureRequest.objects.filter(ended_at__isnull=True)
 
 
+def ended_requests() -> QuerySet[ErasureRequest]:
+    """List those that have ended."""
+    return ErasureRequest.objects.filter(ended_at__isnull=False)
+
+
 def close_to_due(today: date) -> QuerySet[ErasureRequest]:
     """List open requests whose legal deadline is near or past (PR-17)."""
-    return open_requests().filter(due_on__lte=today + timedelta(days=CLOSE_DAYS))
+    return open_requests().filter(due_on__lte=close_day(today))
+
+
+def close_day(today: date) -> date:
+    """Give the last day whose deadline counts as near."""
+    return today + timedelta(days=CLOSE_DAYS)
+
+
+def due_word(request: ErasureRequest, today: date) -> str:
+    """Say of an open request whether its deadline has passed or is near: late, due_soon, or nothing."""
+    if not request.is_open or request.due_on > close_day(today):
+        return ""
+    return "late" if request.due_on < today else "due_soon"
 
 
 def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
@@ -81,6 +97,24 @@ def dry_run(request: ErasureRequest, *, now: datetime) -> DryRun:
         profiles=1 if request.profile_id and is_whole_profile(request) else 0,
         held_by=holds,
         earliest=counts["earliest"],
+    )
+
+
+def handle_named(workspace: WorkspaceRef, text: str, *, type: str = "", namespace: str = "") -> Handle | None:
+    """Give the one handle that a text names, in any spelling; none for a pseudonym or where several kinds fit."""
+    found = list(handles_named(workspace, text, type=type or None, namespace=namespace or None)[:2])
+    return found[0] if len(found) == 1 else None
+
+
+def planned(workspace: WorkspaceRef, target: Target) -> ErasureRequest:
+    """Give the request that a target would be, unsaved, to count what it would remove."""
+    found = resolved(workspace, target)
+    return ErasureRequest(
+        target=target.kind,
+        profile_id=found.profile_id,
+        handle_ids=list(found.handle_ids),
+        scope_hash=found.scope_hash,
+        hash_key_id=workspace.hash_key_id,
     )
 
 
@@ -139,6 +173,12 @@ def _profile(profile_id: UUID | None) -> Resolved:
         return Resolved(profile_id=None)
     handles = tuple(handle.id for handle in profile.handles.all())
     return Resolved(profile_id=profile.id, handle_ids=handles, is_whole_profile=True)
+
+
+def _named_handle(workspace: WorkspaceRef, target: Target) -> Handle | None:
+    if target.handle is not None:
+        return known_handle(workspace, target.handle)
+    return Handle.objects.filter(id=target.handle_id, erasure_id=None).first()
 
 
 def _handle(handle: Handle | None) -> Resolved:

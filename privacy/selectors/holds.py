@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agentstate.models import KeptVersion, State
+from privacy.models import ErasureRequest
 from workspaces import barriers
 from workspaces.access import workspaces_with
 from workspaces.models import HeldKey, Hold
@@ -21,6 +22,23 @@ def holds() -> QuerySet[Hold]:
 def standing(now: datetime) -> QuerySet[Hold]:
     """List the holds that stand."""
     return barriers.standing_holds(now)
+
+
+def in_state(rows: QuerySet[Hold], state: str, *, now: datetime) -> QuerySet[Hold]:
+    """Narrow a list of holds to those that stand, or those that do not; another word narrows nothing."""
+    if state == "standing":
+        return rows.filter(lifted_at__isnull=True, ends_at__gt=now)
+    if state == "ended":
+        return rows.filter(Q(lifted_at__isnull=False) | Q(ends_at__lte=now))
+    return rows
+
+
+def waiting_for(hold: Hold) -> int:
+    """Count the approved erasures of what a hold is on that have not begun: they go on when it ends."""
+    waiting = ErasureRequest.objects.filter(status="approved", erasure_id__isnull=True)
+    if hold.scope_hash is not None:
+        return waiting.filter(scope_hash=hold.scope_hash).count()
+    return waiting.filter(profile_id=hold.profile_id).count()
 
 
 def hold_on_profile(profile_id: UUID, *, now: datetime) -> Hold | None:

@@ -70,7 +70,7 @@ def _house(demo: dict[str, Any]) -> Any:
     from django.utils import timezone
 
     from tests import factories
-    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House
+    from tests.console.house import EVERY_ROLE, OTHERS, WITHOUT_ROLE, House, ask_and_hold, profile_of
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
@@ -84,6 +84,9 @@ def _house(demo: dict[str, Any]) -> Any:
     quiet = factories.make_workspace("Boulangerie")
     with access.bound(quiet.id):
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
+    with access.bound(workspace.id):
+        profile = Profile.objects.all()[0].id
+    requests, hold = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         invitation = people.invite(
             workspace=workspace,
@@ -100,10 +103,14 @@ def _house(demo: dict[str, Any]) -> Any:
             tokens={"security": PersonalToken.objects.get().id, EVERY_ROLE: PersonalToken.objects.get().id},
             invitation=invitation,
             invitation_id=Invitation.objects.get().id,
-            profile=Profile.objects.all()[0].id,
+            profile=profile,
             key=ApiKey.objects.all()[0].id,
             key_text="",
             entry=AuditEntry.objects.get(act="feature.enable").id,
+            requests=requests,
+            hold=hold.id,
+            held=hold.profile_id,
+            asking=profile_of(workspace, OTHERS["received"]),
         )
 
 

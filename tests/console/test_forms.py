@@ -12,7 +12,7 @@ from tests.console.house import EVERY_ROLE, NOBODY, House
 from tests.tables.pages import FORMS, Fields, Form, Refused, refused_forms
 from tests.tables.rights import OPEN_PAGES, PAGES
 from workspaces import access, documents
-from workspaces.models import AuditEntry
+from workspaces.models import AuditEntry, Profile
 
 REFUSED = list(refused_forms())
 
@@ -21,9 +21,11 @@ def filled(house: House, fields: Fields) -> dict[str, Any]:
     """Fill what is in braces from the house."""
     with access.bound(house.workspace.id):
         live = documents.live("features", "object-types")
+        pseudonym = Profile.objects.get(id=house.profile).pseudonym
     facts = {
         "{features_version}": live["features"].version,
         "{types_version}": live["object-types"].version,
+        "{pseudonym}": pseudonym,
         "{types}": json.dumps(live["object-types"].body),
         "{member_email}": house.people["support"].email,
         "{owner_email}": house.people["owner"].email,

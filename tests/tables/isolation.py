@@ -44,6 +44,14 @@ GUESSES = (
         kind="pseudonym",
         body={"query": "{id}"},
     ),
+    Guess(method="GET", path="/v1/forget/{id}", route="forget-status", kind="erasure"),
+    Guess(
+        method="POST",
+        path="/v1/legal-holds/{id}/lift",
+        route="legal-hold-lift",
+        kind="hold",
+        body={"reason": "For a test"},
+    ),
     Guess(method="POST", path="/v1/config/diffs/{id}/approve", route="config-approve", kind="change"),
     Guess(
         method="POST",
@@ -83,4 +91,6 @@ NAMES_NOTHING: dict[str, str] = {
     "config": "A kind of document is a word that every workspace has.",
     "config-schema": "The schemas are the same everywhere.",
     "config-diffs": "A new change takes no id.",
+    "forget": "What names nobody is refused alike; what it names is erased in its own workspace.",
+    "legal-holds": "What is to be held is looked for in its own workspace (tests/privacy/test_holds.py).",
 }

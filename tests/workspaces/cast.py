@@ -7,12 +7,25 @@ from uuid import UUID, uuid4
 import msgspec
 from django.utils import timezone
 
+from agentstate.models import SweepRun
+from agentstate.services import erasure as states
+from privacy.services import erasures, holds
 from privacy.services.documents import propose_change
-from privacy.types import ChangeWish
+from privacy.services.erasures import Asker
+from privacy.services.holds import HoldWish
+from privacy.types import ChangeWish, Target
 from tests import factories
 from tests.api import InProcess
 from workspaces import access, documents
-from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile, RetiredKey
+from workspaces.barriers import digest_key
+from workspaces.models import (
+    ApiKey,
+    DocumentChange,
+    Erasure,
+    PersonalToken,
+    Profile,
+    RetiredKey,
+)
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import credentials, people
@@ -32,6 +45,8 @@ class Cast(msgspec.Struct, frozen=True):
     profile: UUID
     pseudonym: str
     changes: dict[str, UUID]
+    erasure: UUID
+    hold: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -50,6 +65,7 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
+    erasure, hold = erase_and_hold(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
         RetiredKey.objects.create(key_id=uuid4())
@@ -69,7 +85,35 @@ def make_cast() -> Cast:
         profile=profile.id,
         pseudonym=profile.pseudonym,
         changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+        erasure=erasure,
+        hold=hold,
     )
+
+
+def erase_and_hold(workspace: WorkspaceRef, key: str) -> tuple[UUID, UUID]:
+    """Begin an erasure and let it remove what it covers, short of its receipt; hold another conversation and lose
+    something of it; give the ids of the two."""
+    agent, now = InProcess(key), timezone.now()
+    for name in ("cast-erased", "cast-held"):
+        assert agent.write(factories.write(scope=factories.scope(name))).status == 200
+    with access.bound(workspace.id):
+        asked = erasures.request_erasure(
+            workspace=workspace,
+            target=Target(kind="conversation", scope_id="cast-erased"),
+            asker=Asker(factories.SYSTEM),
+            now=now,
+        )
+        erasure = Erasure.objects.get(id=asked.id)
+        states.erase_batch(workspace=workspace, erasure=erasure, key=digest_key(workspace, erasure))
+        target = Target(kind="conversation", scope_id="cast-held")
+        wish = HoldWish(target=target, reason="For a test", ends_at=now + timedelta(days=1))
+        hold = holds.place_hold(
+            workspace=workspace, wish=wish, person_id=None, actor=factories.SYSTEM, now=now
+        )
+        SweepRun.objects.create(began_at=now, ended_at=now)
+    assert agent.read(factories.scope("cast-erased")).status == 200
+    agent.write(factories.write({"step": "done"}, scope=factories.scope("cast-held")))
+    return asked.id, hold.id
 
 
 def documents_of(workspace: WorkspaceRef) -> dict[str, Any]:

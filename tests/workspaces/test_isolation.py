@@ -225,6 +225,8 @@ def ids_of(cast: Cast, kind: str) -> str:
         "profile": str(cast.profile),
         "pseudonym": cast.pseudonym,
         "change": str(cast.changes["object-types"]),
+        "erasure": str(cast.erasure),
+        "hold": str(cast.hold),
         "scope": SCOPE_ID,
     }
     return named[kind]
@@ -236,6 +238,8 @@ def absent_id(kind: str) -> str:
 
 def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
     """Make somebody in a workspace who may do what a guess asks."""
+    if guess.kind == "hold":
+        return factories.make_token(workspace, factories.make_person(workspace, "privacy"), "lift_hold")
     if guess.kind != "change":
         return factories.make_key(workspace, "agent_state", "admin")
     person = factories.make_person(workspace, "owner", "security")
