@@ -74,7 +74,8 @@ def _read_again(
     newer = access.read_row(place)
     if newer is not None and newer.data_key_id not in (row.data_key_id, None):
         return read_state(hotstates.look_for(place), live, now=now, on_erased=on_erased)
-    on_erased(row)
+    if newer is not None:
+        on_erased(newer)
     return StateRead()
 
 

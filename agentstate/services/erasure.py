@@ -1,10 +1,11 @@
 """Erasing working memory: marked at the approval, then removed in batches or by a writer that comes first (PR-10)."""
 
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from django.db import OperationalError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from agentstate import access, documents
 from agentstate.models import ErasedRead, State
@@ -75,15 +76,13 @@ def require_new(row: StateRow, caller: Caller, *, written_at: datetime | None, n
 
 def note_read(row: StateRow, caller: Caller, *, now: datetime) -> None:
     """Note that a source was told that an erased state is not there (PR-12); a database that is away notes nothing."""
-    if caller.source_id is None:
-        return
     read = ErasedRead(state_id=row.id, source_id=caller.source_id, read_at=now)
-    try:
-        ErasedRead.objects.bulk_create(
-            [read], update_conflicts=True, update_fields=["read_at"], unique_fields=["state", "source"]
-        )
-    except OperationalError:
-        return
+    with suppress(OperationalError, IntegrityError):
+        # The hot store may know a tombstone that the sweep has taken.
+        if caller.source_id is not None and State.objects.filter(id=row.id).exists():
+            ErasedRead.objects.bulk_create(
+                [read], update_conflicts=True, update_fields=["read_at"], unique_fields=["state", "source"]
+            )
 
 
 def _erase(workspace: WorkspaceRef, erasure: Erasure, row: State, key: Key) -> None:
