@@ -326,7 +326,7 @@ def _actions(request: Any, found: ErasureRequest) -> dict[str, str]:
         "extend": longer_due(found) is not None,
     }
     urls = {
-        f"{name}url_of": here(request, f"erasure_{name}", found.id) if is_offered else ""
+        f"{name}_url": here(request, f"erasure_{name}", found.id) if is_offered else ""
         for name, is_offered in offered.items()
     }
     return urls | {"receipt_url": here(request, "erasure_receipt", found.id) if found.receipt else ""}
