@@ -120,7 +120,7 @@ class HoldAnswer(msgspec.Struct, frozen=True, kw_only=True):
         Literal["standing", "lifted", "ended"],
         Meta(description="What it kept is deleted soon after it was lifted or has ended (`settled_at`)."),
     ]
-    target: Literal["profile", "conversation", "task"]
+    target: Annotated[str, Meta(description="profile, conversation or task")]
     target_id: Annotated[str, Meta(description="The profile's id; of a conversation or task its keyed hash.")]
     reason: str
     placed_by: str

@@ -41,7 +41,7 @@ def kept_versions(hold: Hold) -> QuerySet[KeptVersion]:
 def held_states(hold: Hold) -> QuerySet[State]:
     """List the live states that a hold is on: of a person also those that name nobody in their conversations."""
     live = State.objects.filter(life=State.Life.LIVE)
-    if hold.scope_hash is not None:
+    if hold.profile_id is None:
         return live.filter(scope_hash=hold.scope_hash)
     theirs = live.filter(scope_hash=OuterRef("scope_hash"), handle__profile_id=hold.profile_id)
     kept = KeptVersion.objects.filter(scope_hash=OuterRef("scope_hash"), hold=hold)

@@ -43,6 +43,7 @@ class ErasureRow(msgspec.Struct, frozen=True):
     waits_for: str
     due: date
     due_word: str
+    days_left: int | None
     asked_at: datetime
     asked_by: str
     refusal: str
@@ -76,7 +77,8 @@ def erasures(request: Any) -> HttpResponse:
     today = timezone.now().date()
     status, due = asked(request, "status"), asked(request, "due")
     rows = _due(_in_status(selectors.open_requests(), status, OPEN), due, today)
-    listed = page(rows, by="due_on", soonest_first=True, **_cursors(request))
+    older, newer = _cursors(request)
+    listed = page(rows, by="due_on", soonest_first=True, older=older, newer=newer)
     return _list(request, listed, [_by_status(status, OPEN), _by_due(due)], ended=False)
 
 
@@ -86,7 +88,8 @@ def erasures_ended(request: Any) -> HttpResponse:
     """List the requests that have ended, newest first."""
     status = asked(request, "status")
     rows = _in_status(selectors.ended_requests(), status, ENDED)
-    listed = page(rows, by="requested_at", **_cursors(request))
+    older, newer = _cursors(request)
+    listed = page(rows, by="requested_at", older=older, newer=newer)
     return _list(request, listed, [_by_status(status, ENDED)], ended=True)
 
 
@@ -110,8 +113,8 @@ def _list(request: Any, listed: Page, filters: list[Filter], *, ended: bool) -> 
     return render(request, "console/erasures.html", context)
 
 
-def _cursors(request: Any) -> dict[str, str | None]:
-    return {"older": request.GET.get("older"), "newer": request.GET.get("newer")}
+def _cursors(request: Any) -> tuple[str | None, str | None]:
+    return request.GET.get("older"), request.GET.get("newer")
 
 
 @require_safe
@@ -199,6 +202,7 @@ def row_of(request: Any, found: ErasureRequest, today: date) -> ErasureRow:
         waits_for=_waits_for(found),
         due=found.due_on,
         due_word=selectors.due_word(found, today),
+        days_left=max((found.due_on - today).days, 0) if found.is_open else None,
         asked_at=found.requested_at,
         asked_by=found.asked_by,
         refusal=found.refusal,

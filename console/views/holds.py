@@ -155,7 +155,10 @@ def _target(request: Any, form: HoldForm) -> Target | None:
 def _rows(request: Any, found: list[Hold], now: datetime) -> list[HoldRow]:
     known = profiles().filter(id__in=[hold.profile_id for hold in found if hold.profile_id])
     pseudonyms = dict(known.values_list("id", "pseudonym"))
-    return [_row(request, hold, pseudonyms.get(hold.profile_id), now) for hold in found]
+    return [
+        _row(request, hold, pseudonyms.get(hold.profile_id) if hold.profile_id else None, now)
+        for hold in found
+    ]
 
 
 def _row(request: Any, hold: Hold, pseudonym: str | None, now: datetime) -> HoldRow:

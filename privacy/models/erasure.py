@@ -89,12 +89,12 @@ class ErasureRequest(TenantModel):
 
     @property
     def target_id(self) -> str:
-        """Name the target by an id that says nothing: of a scope by its keyed hash."""
+        """Name the target by an id that says nothing: of a scope by its keyed hash; empty where it names nobody."""
         if self.scope_hash is not None:
             return bytes(self.scope_hash).hex()
-        return str(
-            self.handle_ids[0] if self.target == self.Target.HANDLE and self.handle_ids else self.profile_id
-        )
+        is_handle = self.target == self.Target.HANDLE and self.handle_ids
+        found = self.handle_ids[0] if is_handle else self.profile_id
+        return str(found or "")
 
     @property
     def is_open(self) -> bool:

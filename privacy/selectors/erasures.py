@@ -178,7 +178,7 @@ def _profile(profile_id: UUID | None) -> Resolved:
 def _named_handle(workspace: WorkspaceRef, target: Target) -> Handle | None:
     if target.handle is not None:
         return known_handle(workspace, target.handle)
-    return Handle.objects.filter(id=target.handle_id, erasure_id=None).first()
+    return Handle.objects.filter(id=target.handle_id, erasure_id=None).first() if target.handle_id else None
 
 
 def _handle(handle: Handle | None) -> Resolved:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -12,6 +13,8 @@ from workspaces import barriers
 from workspaces.access import workspaces_with
 from workspaces.models import HeldKey, Hold
 from workspaces.types import WorkspaceRef
+
+HoldStatus = Literal["standing", "lifted", "ended"]
 
 
 def holds() -> QuerySet[Hold]:
@@ -36,7 +39,7 @@ def in_state(rows: QuerySet[Hold], state: str, *, now: datetime) -> QuerySet[Hol
 def waiting_for(hold: Hold) -> int:
     """Count the approved erasures of what a hold is on that have not begun: they go on when it ends."""
     waiting = ErasureRequest.objects.filter(status="approved", erasure_id__isnull=True)
-    if hold.scope_hash is not None:
+    if hold.profile_id is None:
         return waiting.filter(scope_hash=hold.scope_hash).count()
     return waiting.filter(profile_id=hold.profile_id).count()
 
@@ -50,10 +53,10 @@ def hold_on_profile(profile_id: UUID, *, now: datetime) -> Hold | None:
 def held_profiles(profile_ids: Iterable[UUID], *, now: datetime) -> set[UUID]:
     """Tell which of these people a standing hold is on."""
     found = barriers.holds_on(profile_ids=profile_ids, scope_hashes=[], now=now)
-    return set(found.values_list("profile_id", flat=True))
+    return {profile_id for profile_id in found.values_list("profile_id", flat=True) if profile_id}
 
 
-def status_of(hold: Hold, *, now: datetime) -> str:
+def status_of(hold: Hold, *, now: datetime) -> HoldStatus:
     """Say whether a hold stands, or how it ended: standing, lifted or ended."""
     if hold.lifted_at is not None:
         return "lifted"
@@ -77,7 +80,7 @@ def to_settle(now: datetime) -> QuerySet[Hold]:
 def is_being_erased(hold: Hold) -> bool:
     """Tell whether an erasure has begun on what a hold would be on: then there is nothing to keep any more."""
     begun = State.objects.filter(erasure_id__isnull=False)
-    if hold.scope_hash is not None:
+    if hold.profile_id is None:
         return begun.filter(scope_hash=hold.scope_hash).exists()
     return begun.filter(handle__profile_id=hold.profile_id).exists()
 

@@ -126,12 +126,11 @@ class HoldLiftView(ApiView):
 
 def answer(hold: Hold, now: datetime) -> HoldAnswer:
     """Describe a hold on the wire."""
-    is_scope = hold.scope_hash is not None
     return HoldAnswer(
         hold_id=str(hold.id),
         status=selectors.status_of(hold, now=now),
-        target=hold.scope_kind if is_scope else "profile",
-        target_id=bytes(hold.scope_hash).hex() if is_scope else str(hold.profile_id),
+        target=hold.scope_kind or "profile",
+        target_id=bytes(hold.scope_hash).hex() if hold.scope_hash is not None else str(hold.profile_id),
         reason=hold.reason,
         placed_by=hold.placed_by.email if hold.placed_by else "",
         placed_at=hold.placed_at,

@@ -78,7 +78,7 @@ def test_who_read_an_erased_state_goes_with_it(aurora: WorkspaceRef) -> None:
     with access.bound(aurora.id):
         state, past = State.objects.get(), timezone.now() - timedelta(seconds=1)
         State.objects.filter(id=state.id).update(life="erased", body=None, data_key_id=None, due_at=past)
-        ErasedRead.objects.create(state=state, source=Source.objects.first(), read_at=past)
+        ErasedRead.objects.create(state=state, source=Source.objects.get(), read_at=past)
         sweep_all()
         assert not State.objects.exists()
         assert not ErasedRead.objects.exists()

@@ -26,7 +26,6 @@ from workspaces.models import (
     ApiKey,
     AuditEntry,
     FourEyes,
-    Hold,
     Invitation,
     Person,
     PersonalToken,
@@ -93,7 +92,6 @@ class House(msgspec.Struct, frozen=True):
     requests: Mapping[str, UUID]
     hold: UUID
     held: UUID
-    asking: UUID
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -147,7 +145,7 @@ def build_house() -> House:
     )
     _write_canaries(InProcess(key_text))
     _write_about(InProcess(key_text), *OTHERS.values())
-    requests, hold = ask_and_hold(workspace, staff)
+    requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         return House(
             workspace=workspace,
@@ -161,18 +159,20 @@ def build_house() -> House:
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
             requests=requests,
-            hold=hold.id,
-            held=hold.profile_id,
-            asking=profile_of(workspace, OTHERS["received"]),
+            hold=hold,
+            held=held,
         )
 
 
-def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[dict[str, UUID], Hold]:
-    """Leave a request for erasure in each status, with four eyes for them, and a hold for which one waits."""
+def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[dict[str, UUID], UUID, UUID]:
+    """Leave a request for erasure in each status, with four eyes for them, and a hold for which one waits.
+
+    Gives the requests by status, the hold and whom it is on.
+    """
     with access.bound(workspace.id):
         FourEyes.objects.update(kinds=["erasure"])
         now = timezone.now()
-        gone, held = (profile_of(workspace, OTHERS[name]) for name in ("completed", "held"))
+        _asking, gone, held = (profile_of(workspace, other) for other in OTHERS.values())
         wish = HoldWish(
             target=Target(kind="profile", profile_id=held),
             reason=f"Case 2026-117, {LONG}",
@@ -198,7 +198,7 @@ def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[
     assert erasing.run(workspace=workspace, request_id=asked["completed"])
     with access.bound(workspace.id):
         SweepRun.objects.create(began_at=now, ended_at=now, removed={"states": 12, "fields": 3}, backlog=1)
-    return asked, hold
+    return asked, hold.id, held
 
 
 def profile_of(workspace: WorkspaceRef, subject: Mapping[str, str]) -> UUID:

@@ -70,7 +70,7 @@ def _house(demo: dict[str, Any]) -> Any:
     from django.utils import timezone
 
     from tests import factories
-    from tests.console.house import EVERY_ROLE, OTHERS, WITHOUT_ROLE, House, ask_and_hold, profile_of
+    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_and_hold
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
@@ -86,7 +86,7 @@ def _house(demo: dict[str, Any]) -> Any:
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id
-    requests, hold = ask_and_hold(workspace, staff)
+    requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         invitation = people.invite(
             workspace=workspace,
@@ -108,9 +108,8 @@ def _house(demo: dict[str, Any]) -> Any:
             key_text="",
             entry=AuditEntry.objects.get(act="feature.enable").id,
             requests=requests,
-            hold=hold.id,
-            held=hold.profile_id,
-            asking=profile_of(workspace, OTHERS["received"]),
+            hold=hold,
+            held=held,
         )
 
 

@@ -56,16 +56,16 @@ def officer(workspace: WorkspaceRef) -> InProcess:
     return InProcess(factories.make_token(workspace, person, "place_hold", "lift_hold"))
 
 
-def place(privacy: InProcess, target: str, value: Any, **over: Any) -> str:
+def place(privacy: InProcess, target: str, value: Any, **over: Any) -> UUID:
     """Place a hold for a day; give its id."""
     ends_at = (timezone.now() + timedelta(days=1)).isoformat()
     wish = {"target": target, f"{target}_id": str(value), "reason": "Case 117", "ends_at": ends_at}
     answer = privacy.post("/v1/legal-holds", {**wish, **over})
     assert answer.status == 201, answer.body
-    return str(answer.body["hold_id"])
+    return UUID(answer.body["hold_id"])
 
 
-def lift(privacy: InProcess, hold: str) -> None:
+def lift(privacy: InProcess, hold: UUID) -> None:
     assert privacy.post(f"/v1/legal-holds/{hold}/lift", {"reason": "Closed"}).status == 200
 
 
@@ -74,7 +74,7 @@ def opened(workspace: WorkspaceRef, kept: KeptVersion) -> dict[str, Any]:
     return encryption.open_kept(workspace, kept)[0]
 
 
-def kept(workspace: WorkspaceRef, hold: str) -> list[tuple[int, dict[str, Any]]]:
+def kept(workspace: WorkspaceRef, hold: UUID) -> list[tuple[int, dict[str, Any]]]:
     """List what a hold has kept, opened."""
     return [
         (row.version, opened(workspace, row)) for row in KeptVersion.objects.filter(hold=hold).order_by("id")
@@ -163,21 +163,21 @@ class TestEnds:
     """PR-16: what a hold kept is gone with its keys after it has ended."""
 
     @pytest.fixture
-    def hold(self, house: House, bound: WorkspaceRef, privacy: InProcess) -> str:
+    def hold(self, house: House, bound: WorkspaceRef, privacy: InProcess) -> UUID:
         mine = house.store({"step": "cart"}, subject=ANA)
         hold = place(privacy, "profile", house.profile_of(ANA))
         house.agent.post("/v1/agent-state/delete", {"scope": mine, "agent": "order-taker"})
         return hold
 
     @pytest.fixture
-    def keys(self, hold: str, bound: WorkspaceRef) -> list[UUID]:
+    def keys(self, hold: UUID, bound: WorkspaceRef) -> list[UUID]:
         found = list(HeldKey.objects.filter(hold=hold).values_list("key_id", flat=True))
         assert len(found) == 2
         return found
 
     @pytest.mark.parametrize("how", ["lifted", "ended"])
     def test_everything_goes(
-        self, bound: WorkspaceRef, privacy: InProcess, hold: str, keys: list[UUID], how: str
+        self, bound: WorkspaceRef, privacy: InProcess, hold: UUID, keys: list[UUID], how: str
     ) -> None:
         """PR-16: lifted or ended, the versions go, the key that only they needed too, and the audit says so."""
         data_key = KeptVersion.objects.get(hold=hold).data_key_id
@@ -200,14 +200,14 @@ class TestEnds:
             find_wrapped(bound, data_key)
         handle_key = next(key for key in keys if key != data_key)
         assert find_wrapped(bound, handle_key), "the person's key is still in use"
-        acts = AuditEntry.objects.filter(object_id=hold).order_by("seq").values_list("act", flat=True)
+        acts = AuditEntry.objects.filter(object_id=str(hold)).order_by("seq").values_list("act", flat=True)
         lifting = ["hold.lift"] if how == "lifted" else []
         assert list(acts) == ["hold.place", *lifting, "hold.end"]
         tasks.settle_holds()
         assert AuditEntry.objects.filter(act="hold.end").count() == 1
 
     def test_two_holds_keep_one_version_each(
-        self, house: House, bound: WorkspaceRef, privacy: InProcess, hold: str
+        self, house: House, bound: WorkspaceRef, privacy: InProcess, hold: UUID
     ) -> None:
         """PR-16: a key that another hold needs stays until that one has ended too."""
         mine = house.store({"step": "cart"}, subject=ANA)
@@ -219,7 +219,7 @@ class TestEnds:
         assert kept(bound, second) == [(1, {"step": "cart"})]
 
     def test_batches(
-        self, bound: WorkspaceRef, privacy: InProcess, hold: str, house: House, monkeypatch: Any
+        self, bound: WorkspaceRef, privacy: InProcess, hold: UUID, house: House, monkeypatch: Any
     ) -> None:
         """PR-16, PR-20: what a hold kept goes in bounded batches, each of which a killed worker leaves whole."""
         mine = house.store({"step": "cart"}, subject=ANA)
@@ -231,7 +231,7 @@ class TestEnds:
         assert not KeptVersion.objects.exists()
 
     def test_held_keys_stand_in_nobodys_way(
-        self, bound: WorkspaceRef, hold: str, house: House, monkeypatch: Any
+        self, bound: WorkspaceRef, hold: UUID, house: House, monkeypatch: Any
     ) -> None:
         """PR-15, PR-16: retired keys that a hold needs never fill the batches of those that it does not need."""
         from workspaces.models import RetiredKey
@@ -345,7 +345,7 @@ class TestApi:
         profile = house.profile_of(ANA)
         hold = place(privacy, "profile", profile, reason="Call +55 11 91234-5678")
         (listed,) = privacy.get("/v1/legal-holds").body["items"]
-        assert (listed["hold_id"], listed["status"], listed["target"]) == (hold, "standing", "profile")
+        assert (listed["hold_id"], listed["status"], listed["target"]) == (str(hold), "standing", "profile")
         assert listed["target_id"] == str(profile)
         assert listed["placed_by"].startswith("petra-")
         assert "91234" not in json.dumps(listed)
@@ -405,7 +405,7 @@ class TestExport:
         hold = place(privacy, "profile", house.profile_of(ANA))
         house.store({"step": "done"}, place=mine, subject=ANA)
         file = tmp_path / "hold.jsonl"
-        call_command("export_hold", hold, str(file))
+        call_command("export_hold", str(hold), str(file))
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         assert [(line["version"], line["body"]) for line in lines] == [
             (1, {"step": "cart"}),
@@ -414,10 +414,10 @@ class TestExport:
         assert [line["kept_at"] is None for line in lines] == [False, True]
         assert file.stat().st_mode & 0o777 == 0o600
         entry = AuditEntry.objects.get(act="hold.export")
-        assert (entry.object_id, entry.facts) == (hold, {"versions": 2})
+        assert (entry.object_id, entry.facts) == (str(hold), {"versions": 2})
 
         with pytest.raises(CommandError, match="exists already"):
-            call_command("export_hold", hold, str(file))
+            call_command("export_hold", str(hold), str(file))
         assert AuditEntry.objects.filter(act="hold.export").count() == 1
 
     def test_refusals(self, house: House, tmp_path: Path) -> None:
