@@ -6,8 +6,11 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from privacy.selectors.erasures import workspaces_with_erasures, workspaces_with_overdue
-from privacy.selectors.holds import workspaces_with_ended_holds
+from privacy.access import (
+    workspaces_with_ended_holds,
+    workspaces_with_erasures,
+    workspaces_with_overdue,
+)
 from privacy.services import alerts, erasing, holds
 from workspaces import access
 from workspaces.types import WorkspaceRef

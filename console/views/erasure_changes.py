@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from console.forms import EraseForm, ReasonForm, RefuseForm, WhomForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
+from console.privacy_forms import EraseForm, ReasonForm, RefuseForm, WhomForm
 from console.views.erasures import READERS, hold_lines, longer_due, row_of, url_of, why_not
 from privacy.models import ErasureRequest
 from privacy.selectors import erasures as selectors

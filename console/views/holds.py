@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.changes import changes_of
-from console.forms import HoldForm, ProblemForm, ProfileHoldForm, ReasonForm
+from console.forms import ProblemForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
+from console.privacy_forms import HoldForm, ProfileHoldForm, ReasonForm
 from console.rows import Filter
 from privacy.selectors import holds as selectors
 from privacy.services import holds as services

@@ -10,7 +10,6 @@ from agentstate.selectors.erasure import covered
 from privacy.models import ErasureRequest
 from privacy.types import DryRun, Resolved, Target
 from workspaces import barriers, encryption
-from workspaces.access import workspaces_with
 from workspaces.models import Erasure, Handle, HeldKey, Hold
 from workspaces.scopes import scope_of
 from workspaces.selectors.profiles import handles_named, known_handle, profiles
@@ -137,16 +136,6 @@ def is_author(request: ErasureRequest, actor: Actor) -> bool:
     if request.asked_by_kind in people and actor.kind in people:
         return request.asked_by == actor.name
     return (request.asked_by_kind, request.asked_by_id) == (actor.kind, actor.id)
-
-
-def workspaces_with_overdue(today: date) -> list[WorkspaceRef]:
-    """List the workspaces in which a request is late, and nobody was told so today."""
-    return workspaces_with("lastro_with_overdue_erasures", today)
-
-
-def workspaces_with_erasures(now: datetime) -> list[WorkspaceRef]:
-    """List the workspaces in which an approved or running erasure waits for a worker."""
-    return workspaces_with("lastro_with_erasures", now)
 
 
 def pseudonym_of_actor(workspace: WorkspaceRef, kind: str, id: str) -> str:

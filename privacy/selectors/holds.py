@@ -10,9 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from agentstate.models import KeptVersion, State
 from privacy.models import ErasureRequest
 from workspaces import barriers
-from workspaces.access import workspaces_with
 from workspaces.models import HeldKey, Hold
-from workspaces.types import WorkspaceRef
 
 HoldStatus = Literal["standing", "lifted", "ended"]
 
@@ -83,8 +81,3 @@ def is_being_erased(hold: Hold) -> bool:
     if hold.profile_id is None:
         return begun.filter(scope_hash=hold.scope_hash).exists()
     return begun.filter(handle__profile_id=hold.profile_id).exists()
-
-
-def workspaces_with_ended_holds(now: datetime) -> list[WorkspaceRef]:
-    """List the workspaces that have holds to settle."""
-    return workspaces_with("lastro_with_ended_holds", now)

@@ -93,9 +93,10 @@ def make_cast() -> Cast:
 def erase_and_hold(workspace: WorkspaceRef, key: str) -> tuple[UUID, UUID]:
     """Begin an erasure and let it remove what it covers, short of its receipt; hold another conversation and lose
     something of it; give the ids of the two."""
-    agent, now = InProcess(key), timezone.now()
+    agent = InProcess(key)
     for name in ("cast-erased", "cast-held"):
         assert agent.write(factories.write(scope=factories.scope(name))).status == 200
+    now = timezone.now()
     with access.bound(workspace.id):
         asked = erasures.request_erasure(
             workspace=workspace,
