@@ -6,7 +6,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from privacy.selectors.erasures import workspaces_with_erasures
+from privacy.access import workspaces_with_erasures
 from privacy.services import erasing
 from workspaces import access
 from workspaces.types import WorkspaceRef

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Q
 
 from agentstate import access, documents
 from agentstate.models import ErasedRead, State
@@ -32,10 +33,15 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 @transaction.atomic
-def mark(erasure: Erasure) -> Marked:
-    """Mark what an erasure covers, so that nothing else comes to it, and say which keys are to be barred (PR-11)."""
+def mark(erasure: Erasure, *, is_again: bool = False) -> Marked:
+    """Mark what an erasure covers, so that nothing else comes to it, and say which keys are to be barred (PR-11).
+
+    Marking again comes to what was being written at the first time, and leaves alone what began after it.
+    """
     scopes = tuple(scopes_alone(erasure).values_list("scope_hash", "hash_key_id").distinct())
     rows = covered(erasure).filter(erasure_id=None)
+    if is_again:
+        rows = rows.filter(Q(handle_id__in=erasure.handle_ids) | Q(created_at__lte=erasure.began_at))
     found = list(rows.select_for_update(of=("self",)).values_list("id", "handle_id", "data_key_id"))
     State.objects.filter(id__in=[row[0] for row in found]).update(erasure_id=erasure.id)
     handles = set(erasure.handle_ids)

@@ -10,7 +10,6 @@ from agentstate.selectors.erasure import covered
 from privacy.models import ErasureRequest
 from privacy.types import DryRun, Resolved, Target
 from workspaces import barriers, encryption
-from workspaces.access import workspaces_with
 from workspaces.models import Erasure, Handle, Hold
 from workspaces.scopes import scope_of
 from workspaces.selectors.profiles import known_handle, profiles
@@ -86,11 +85,6 @@ def is_whole_profile(request: ErasureRequest) -> bool:
         return False
     others = Handle.objects.filter(profile_id=request.profile_id).exclude(id__in=request.handle_ids)
     return not others.exists()
-
-
-def workspaces_with_erasures(now: datetime) -> list[WorkspaceRef]:
-    """List the workspaces in which an approved or running erasure waits for a worker."""
-    return workspaces_with("lastro_with_erasures", now)
 
 
 def pseudonym_of_actor(workspace: WorkspaceRef, kind: str, id: str) -> str:

@@ -95,7 +95,7 @@ def _stand(work: Work) -> bool:
 
 def _erase_states(work: Work) -> bool:
     """Erase the marked states; what was written under the barred keys while they were marked is marked now."""
-    states.mark(work.erasure)
+    states.mark(work.erasure, is_again=True)
     barriers.stand(workspace=work.workspace, request_id=work.request.id)
     for _ in range(PATIENCE):
         left = states.erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)

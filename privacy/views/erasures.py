@@ -6,7 +6,6 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from privacy.errors import NotPossibleNow
 from privacy.models import ErasureRequest
 from privacy.rules import erasures as rules
 from privacy.selectors import erasures as selectors
@@ -50,7 +49,7 @@ class ForgetView(ApiView):
         body=ForgetWish,
         answer=ErasureAnswer,
         status=202,
-        refusals=(errors.Conflict, NotPossibleNow, errors.HotStoreUnavailable, errors.OutcomeUnknown),
+        refusals=(errors.Conflict, errors.HotStoreUnavailable, errors.OutcomeUnknown),
         parameters=(idempotency_key(),),
         examples=(
             example("a person", {"target": "profile", "profile_id": EXAMPLE_ID}, is_request=True),

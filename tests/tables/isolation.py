@@ -45,6 +45,7 @@ GUESSES = (
         body={"query": "{id}"},
     ),
     Guess(method="POST", path="/v1/config/diffs/{id}/approve", route="config-approve", kind="change"),
+    Guess(method="GET", path="/v1/forget/{id}", route="forget-status", kind="erasure"),
     Guess(
         method="POST",
         path="/v1/agent-state/read",
@@ -83,4 +84,5 @@ NAMES_NOTHING: dict[str, str] = {
     "config": "A kind of document is a word that every workspace has.",
     "config-schema": "The schemas are the same everywhere.",
     "config-diffs": "A new change takes no id.",
+    "forget": "An id of another workspace names nobody here, and is answered as a request of its own.",
 }

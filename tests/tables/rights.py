@@ -192,6 +192,22 @@ ROUTES: tuple[Route, ...] = (
         )
         for kind in ("features", "object-types", "masking", "retention", "assembly-policy")
     ),
+    Route(
+        method="POST",
+        path="/v1/forget",
+        name="forget",
+        scopes=("admin",),
+        roles=HELD["request_erasure"],
+        body={"target": "conversation", "conversation_id": "of-a-table-of-rights"},
+        ok=202,
+    ),
+    Route(
+        method="GET",
+        path="/v1/forget/{erasure}",
+        name="forget-status",
+        scopes=("admin",),
+        roles=HELD["request_erasure"],
+    ),
 )
 
 PUBLIC: dict[str, str] = {

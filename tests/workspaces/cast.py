@@ -7,14 +7,18 @@ from uuid import UUID, uuid4
 import msgspec
 from django.utils import timezone
 
+from agentstate.services import erasure as states
 from privacy.services.documents import propose_change
-from privacy.types import ChangeWish
+from privacy.services.erasures import Asker, request_erasure
+from privacy.types import ChangeWish, Target
 from tests import factories
 from tests.api import InProcess
 from workspaces import access, documents
-from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile, RetiredKey
+from workspaces.barriers import digest_key
+from workspaces.models import ApiKey, DocumentChange, Erasure, Hold, PersonalToken, Profile, RetiredKey
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
+from workspaces.scopes import scope_of
 from workspaces.services import credentials, people
 from workspaces.types import WorkspaceRef
 
@@ -32,6 +36,7 @@ class Cast(msgspec.Struct, frozen=True):
     profile: UUID
     pseudonym: str
     changes: dict[str, UUID]
+    erasure: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -50,6 +55,8 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
+    _hold_something(workspace, keys["agent_state"])
+    erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
         RetiredKey.objects.create(key_id=uuid4())
@@ -69,6 +76,7 @@ def make_cast() -> Cast:
         profile=profile.id,
         pseudonym=profile.pseudonym,
         changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+        erasure=erasure,
     )
 
 
@@ -153,3 +161,32 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
     assert stored.status == 200
     batch = InProcess(key).post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": "cast"})
     assert batch.status == 200
+
+
+def _hold_something(workspace: WorkspaceRef, key: str) -> None:
+    """Hold a conversation, and overwrite what it holds."""
+    place, now = factories.scope("cast-held"), timezone.now()
+    with access.bound(workspace.id):
+        scope = scope_of(workspace, **place)
+        Hold.objects.create(
+            scope_kind=scope.kind,
+            scope_hash=scope.hash,
+            reason="For a test",
+            placed_at=now,
+            ends_at=now + timedelta(days=1),
+        )
+    for step in ("cart", "done"):
+        assert InProcess(key).write(factories.write({"step": step}, scope=place)).status == 200
+
+
+def _erase_something(workspace: WorkspaceRef, key: str) -> UUID:
+    """Erase a conversation up to the last steps, and read it afterwards."""
+    place, now = factories.scope("cast-erased"), timezone.now()
+    assert InProcess(key).write(factories.write(scope=place)).status == 200
+    with access.bound(workspace.id):
+        target, asker = Target(kind="conversation", scope_id=place["id"]), Asker(factories.SYSTEM)
+        request = request_erasure(workspace=workspace, target=target, asker=asker, now=now)
+        erasure = Erasure.objects.get(id=request.id)
+        states.erase_batch(workspace=workspace, erasure=erasure, key=digest_key(workspace, erasure))
+    assert InProcess(key).read(place).body["version"] == 0
+    return request.id

@@ -226,6 +226,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "pseudonym": cast.pseudonym,
         "change": str(cast.changes["object-types"]),
         "scope": SCOPE_ID,
+        "erasure": str(cast.erasure),
     }
     return named[kind]
 
