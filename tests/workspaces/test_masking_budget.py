@@ -10,7 +10,7 @@ from tests.workspaces.masking_policies import policy
 from workspaces.masking import FieldRule, mask_fields, mask_text
 from workspaces.masking.detectors import detectors_for
 from workspaces.masking.folding import fold
-from workspaces.masking.passage import MAX_CANDIDATES, MAX_TEXT_BYTES, Budget, passage_of
+from workspaces.masking.passage import MAX_CANDIDATES, MAX_TEXT_BYTES, Budget, Passage
 from workspaces.masking.policy import kinds_in_declared
 
 POLICY = policy()
@@ -77,7 +77,7 @@ HOSTILE = [
 def work(text: str) -> tuple[int, int]:
     """Count the candidates that all detectors look at, and the spans that they answer."""
     budget = Budget(limit=10**9)
-    passage = passage_of(fold(text).text, regions=POLICY.regions, budget=budget)
+    passage = Passage(fold(text).text, regions=POLICY.regions, budget=budget)
     found = sum(1 for one in detectors_for(kinds_in_declared(POLICY)) for _ in one.find(passage))
     return budget.spent, found
 

@@ -30,6 +30,11 @@ _NAMES = tuple(
         ("digo de segurid", r"digo de seguridad", "cvv"),
     )
 )
+# One of these is in each of the names.
+_STEMS = (
+    *("pass", "pwd", "senha", "contrase", "palavra", "kennwort", "secret", "token", "key", "authorization"),
+    *("cvv", "cvc", "security code", "card code", "digo de segur"),
+)
 _MAY_BE_GLUED = frozenset({"pass", "digo de seguran", "digo de segurid"})
 _ASSIGNED = re.compile(r"[\\\"'\])*`]{0,4}\s{0,4}(?::{1,2}=?|={1,3}>?|->)\s{0,8}")
 _SAID = re.compile(
@@ -51,7 +56,11 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)
 
 def may_hold_credentials(passage: Passage) -> bool:
     """Tell whether one of the names is there."""
-    return any(stem in passage.lower and name.search(passage.lower) for stem, name, _ in _NAMES)
+    lower = passage.lower
+    for stem in _STEMS:
+        if stem in lower:
+            return any(stem in lower and name.search(lower) for stem, name, _ in _NAMES)
+    return False
 
 
 def find_credentials(passage: Passage) -> Iterator[Span]:

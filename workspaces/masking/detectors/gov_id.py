@@ -20,54 +20,54 @@ class _Number(msgspec.Struct, frozen=True):
     """A national number: who checks it and how it is written.
 
     In a shape `w` stands for digits and capitals, `l` for digits and any letters. Where the check is weak,
-    `word` must stand before it, unless the number holds the sign `sure`.
+    `word` must stand before it, unless the number holds the sign `sure`. At least `digits` of it stand together.
     """
 
     check: str
     shape: str
+    digits: int
     word: str = ""
     sure: str = ""
-    few_digits: bool = False
 
 
 _NUMBERS: dict[str, tuple[_Number, ...]] = {
-    "AR": (_Number("ar.cuit", r"\d{2}-?\d{8}-?\d", word="cui[tl]", sure="-"),),
+    "AR": (_Number("ar.cuit", r"\d{2}-?\d{8}-?\d", 11, word="cui[tl]", sure="-"),),
     "BR": (
-        _Number("br.cpf", r"\d{3}[. ]?\d{3}[. ]?\d{3}[-./ ]?\d{2}"),
-        _Number("br.cnpj", r"\w{2}[. ]?\w{3}[. ]?\w{3}[/ ]?\w{4}[- ]?\d{2}", few_digits=True),
-        _Number("br.cnpj", r"\l{2}\.?\l{3}\.?\l{3}/?\l{4}-?\d{2}", word="cnpj", sure="/", few_digits=True),
+        _Number("br.cpf", r"\d{3}[. ]?\d{3}[. ]?\d{3}[-./ ]?\d{2}", 11),
+        _Number("br.cnpj", r"\w{2}[. ]?\w{3}[. ]?\w{3}[/ ]?\w{4}[- ]?\d{2}", 2),
+        _Number("br.cnpj", r"\l{2}\.?\l{3}\.?\l{3}/?\l{4}-?\d{2}", 2, word="cnpj", sure="/"),
     ),
     "CA": (
-        _Number("ca.sin", r"\d{3}([- ]?)\d{3}\1\d{3}", word=r"\bsin\b|social insurance|\bnas\b", sure="-"),
+        _Number("ca.sin", r"\d{3}([- ]?)\d{3}\1\d{3}", 9, word=r"\bsin\b|social insurance|\bnas\b", sure="-"),
     ),
-    "CH": (_Number("ch.ssn", r"756\.?\d{4}\.?\d{4}\.?\d{2}"),),
-    "CL": (_Number("cl.rut", r"\d{1,2}\.?\d{3}\.?\d{3}-[0-9kK]"),),
-    "DE": (_Number("de.idnr", r"\d{2}( ?)\d{3}\1\d{3}\1\d{3}", word=r"steuer|idnr|tax|\btin\b", sure=" "),),
+    "CH": (_Number("ch.ssn", r"756\.?\d{4}\.?\d{4}\.?\d{2}", 13),),
+    "CL": (_Number("cl.rut", r"\d{1,2}\.?\d{3}\.?\d{3}-[0-9kK]", 7),),
+    "DE": (
+        _Number("de.idnr", r"\d{2}( ?)\d{3}\1\d{3}\1\d{3}", 11, word=r"steuer|idnr|tax|\btin\b", sure=" "),
+    ),
     "ES": (
-        _Number("es.dni", r"\d{8}[- ]?[A-Za-z]"),
-        _Number("es.nie", r"[XYZxyz][- ]?\d{7}[- ]?[A-Za-z]"),
+        _Number("es.dni", r"\d{8}[- ]?[A-Za-z]", 8),
+        _Number("es.nie", r"[XYZxyz][- ]?\d{7}[- ]?[A-Za-z]", 7),
     ),
-    "FI": (_Number("fi.hetu", r"\d{6}[-+A-Fa-fU-Yu-y]\d{3}[0-9A-Za-z]"),),
-    "FR": (_Number("fr.nir", r"[12] ?\d{2} ?\d{2} ?\d[0-9ABab] ?\d{3} ?\d{3} ?\d{2}"),),
-    "GB": (_Number("gb.nhs", r"\d{3}[- ]?\d{3}[- ]?\d{4}", word=r"\bnhs\b"),),
+    "FI": (_Number("fi.hetu", r"\d{6}[-+A-Fa-fU-Yu-y]\d{3}[0-9A-Za-z]", 6),),
+    "FR": (_Number("fr.nir", r"[12] ?\d{2} ?\d{2} ?\d[0-9ABab] ?\d{3} ?\d{3} ?\d{2}", 8),),
+    "GB": (_Number("gb.nhs", r"\d{3}[- ]?\d{3}[- ]?\d{4}", 10, word=r"\bnhs\b"),),
     "IN": (
-        _Number("in_.aadhaar", r"\d{4}([- ]?)\d{4}\1\d{4}", word="aadhaa?r|uidai", sure=" "),
-        _Number("in_.pan", r"[A-Z]{5}\d{4}[A-Z]", few_digits=True),
+        _Number("in_.aadhaar", r"\d{4}([- ]?)\d{4}\1\d{4}", 12, word="aadhaa?r|uidai", sure=" "),
+        _Number("in_.pan", r"[A-Z]{5}\d{4}[A-Z]", 4),
     ),
-    "IT": (
-        _Number("it.codicefiscale", r"[A-Za-z]{6}\l{2}[A-Za-z]\l{2}[A-Za-z]\l{3}[A-Za-z]", few_digits=True),
-    ),
+    "IT": (_Number("it.codicefiscale", r"[A-Za-z]{6}\l{2}[A-Za-z]\l{2}[A-Za-z]\l{3}[A-Za-z]", 0),),
     "MX": (
-        _Number("mx.curp", r"[A-Za-z]{4}\d{6}[A-Za-z]{6}[0-9A-Za-z]\d", few_digits=True),
-        _Number("mx.rfc", r"[A-ZÑ&]{4}-?\d{6}-?[0-9A-Z]{3}", word=r"\brfc\b", few_digits=True),
+        _Number("mx.curp", r"[A-Za-z]{4}\d{6}[A-Za-z]{6}[0-9A-Za-z]\d", 6),
+        _Number("mx.rfc", r"[A-ZÑ&]{4}-?\d{6}-?[0-9A-Z]{3}", 6, word=r"\brfc\b"),
     ),
-    "NL": (_Number("nl.bsn", r"\d{4}\.?\d{2}\.?\d{3}", word=r"\bbsn\b|burgerservice|sofi"),),
-    "PL": (_Number("pl.pesel", r"\d{11}", word="pesel"),),
-    "PT": (_Number("pt.nif", r"\d{3} ?\d{3} ?\d{3}", word=r"\bnif\b|contribuinte|fiscal"),),
-    "TR": (_Number("tr.tckimlik", r"[1-9]\d{10}"),),
+    "NL": (_Number("nl.bsn", r"\d{4}\.?\d{2}\.?\d{3}", 9, word=r"\bbsn\b|burgerservice|sofi"),),
+    "PL": (_Number("pl.pesel", r"\d{11}", 11, word="pesel"),),
+    "PT": (_Number("pt.nif", r"\d{3} ?\d{3} ?\d{3}", 9, word=r"\bnif\b|contribuinte|fiscal"),),
+    "TR": (_Number("tr.tckimlik", r"[1-9]\d{10}", 11),),
     "US": (
-        _Number("us.ssn", r"\d{3}([- ]?)\d{2}\1\d{4}", word=r"\bssn\b|social sec|\bss#", sure="-"),
-        _Number("us.itin", r"9\d{2}([- ]?)\d{2}\1\d{4}", word=r"\bitin\b|taxpayer", sure="-"),
+        _Number("us.ssn", r"\d{3}([- ]?)\d{2}\1\d{4}", 9, word=r"\bssn\b|social sec|\bss#", sure="-"),
+        _Number("us.itin", r"9\d{2}([- ]?)\d{2}\1\d{4}", 9, word=r"\bitin\b|taxpayer", sure="-"),
     ),
 }
 
@@ -75,18 +75,23 @@ _NUMBERS: dict[str, tuple[_Number, ...]] = {
 class _Compiled(msgspec.Struct, frozen=True):
     is_valid: Callable[[str], bool]
     shape: re.Pattern[str]
+    digits: int
     word: re.Pattern[str]
     sure: str
-    few_digits: bool
+
+
+def may_hold_gov_ids(passage: Passage) -> bool:
+    """Tell whether there are digits enough for one of the numbers."""
+    return any(
+        passage.may_hold_digits(number.digits) for region in passage.regions for number in _numbers_of(region)
+    )
 
 
 def find_gov_ids(passage: Passage) -> Iterator[Span]:
     """Find the identity numbers that the workspace's regions give to persons and firms (PR-5)."""
-    if not passage.has_digit:
-        return
     for region in passage.regions:
         for number in _numbers_of(region):
-            if passage.numeric or number.few_digits:
+            if passage.may_hold_digits(number.digits):
                 yield from _of_one_sort(passage, number)
 
 
@@ -111,9 +116,9 @@ def _numbers_of(region: str) -> tuple[_Compiled, ...]:
         _Compiled(
             is_valid=import_module(f"stdnum.{number.check}").is_valid,
             shape=_bounded(number.shape),
+            digits=number.digits,
             word=re.compile(number.word),
             sure=number.sure,
-            few_digits=number.few_digits,
         )
         for number in _NUMBERS.get(region, ())
     )

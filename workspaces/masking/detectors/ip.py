@@ -17,10 +17,13 @@ _REACH = 24
 _EVERYBODY = ip_address("255.255.255.255")
 
 
+def may_hold_addresses(passage: Passage) -> bool:
+    """Tell whether there are the signs that divide an address."""
+    return passage.has_digit and (passage.text.count(".") > 2 or passage.text.count(":") > 1)
+
+
 def find_addresses(passage: Passage) -> Iterator[Span]:
     """Find IP addresses that may lead to a person: no version number, no loopback (PR-5)."""
-    if not passage.has_digit:
-        return
     for found in _V4.finditer(passage.text):
         passage.budget.spend()
         if _is_of_somebody(found[0]) and not _is_version(passage, found.start()):

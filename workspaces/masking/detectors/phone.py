@@ -64,10 +64,13 @@ class _Run(msgspec.Struct, frozen=True):
         return [text[groups[place][1] : groups[place + 1][0]] for place in range(first, last)]
 
 
+def may_hold_phones(passage: Passage) -> bool:
+    """Tell whether there are digits enough for a phone number."""
+    return passage.numeric and _RUN.search(passage.text) is not None
+
+
 def find_phones(passage: Passage) -> Iterator[Span]:
     """Find phone numbers; a national one counts with separators or with a phone word near it (PR-7b)."""
-    if not passage.numeric:
-        return
     for found in _RUN.finditer(passage.text):
         groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
         worded = _WORD.search(passage.lower, max(0, found.start() - _REACH), found.start()) is not None

@@ -67,6 +67,9 @@ _FORMATS: dict[str, tuple[tuple[str, str], ...]] = {
 _COMPILED = {
     sign: tuple((prefix, re.compile(tail)) for prefix, tail in formats) for sign, formats in _FORMATS.items()
 }
+_PREFIX = re.compile("|".join(re.escape(prefix) for formats in _FORMATS.values() for prefix, _ in formats))
+SHORTEST = 20
+"""How many characters without a blank each of the formats has at least."""
 _JWT = re.compile(r"eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){2,4}")
 _JWT_PART = re.compile(r"[A-Za-z0-9_-]+")
 _BOT_TOKEN = re.compile(r"(?<![0-9A-Za-z])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}")
@@ -79,11 +82,9 @@ _BEARER_TOKEN = re.compile(r"(?=[A-Za-z._~+/=-]{0,512}[0-9]|[A-Za-z0-9._~+/=-]{2
 def may_hold_tokens(passage: Passage) -> bool:
     """Tell whether a token of a published format may begin somewhere."""
     text = passage.text
-    if any(start in text for start in ("eyJ", ":AA", "-----BEGIN")) or "bearer" in passage.lower:
+    if "eyJ" in text or ":AA" in text or "-----BEGIN" in text or "bearer" in passage.lower:
         return True
-    return any(
-        sign in text and any(prefix in text for prefix, _ in formats) for sign, formats in _COMPILED.items()
-    )
+    return passage.may_hold_run(SHORTEST) and _PREFIX.search(text) is not None
 
 
 def find_tokens(passage: Passage) -> Iterator[Span]:
