@@ -11,7 +11,9 @@ _V6 = re.compile(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?:(?:\.
 _LONG_GROUP = re.compile(r"[0-9a-fA-F]{3}")
 _VERSION_BEFORE = re.compile(
     r"(?:\b(?:v|ver|version|vers[aã]o|versi[oó]n|release|build|rev|revision|firmware|kernel|driver|section|sec"
-    r"|chapter|clause|se[cç][aã]o|cap[ií]tulo|item|rule|step|oid)[\s.:=]{0,3}|[a-z][\w.-]*/|§\s?)\Z"
+    r"|chapter|clause|se[cç][aã]o|cap[ií]tulo|item|rule|step|oid)[\s.:=]{0,3}|\b(?:android|ios|macos|windows|linux|ubuntu|debian"
+    r"|alpine|chrome|chromium|firefox|safari|edge|node|python|java|php|ruby|golang|nginx|apache|postgres(?:ql)?"
+    r"|mysql|redis|valkey|openssl|docker|kubernetes|django|rails)[\s:=-]|[a-z][\w.-]*/|[=~><]=|[\^~]|§\s?)\Z"
 )
 _REACH = 24
 _EVERYBODY = ip_address("255.255.255.255")
