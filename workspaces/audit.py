@@ -91,23 +91,36 @@ def clean_reason(reason: str) -> str:
 
 def entry_hash(entry: ChainedEntry, *, chain: str) -> bytes:
     """Hash an entry over its canonical JSON (RFC 8785), the hash before it included."""
-    return chains.hash_of(
-        chains.hashed_members(
-            chain=chain,
-            id=str(entry.id),
-            seq=entry.seq,
-            at=entry.at,
-            act=entry.act,
-            actor=[entry.actor_kind, entry.actor_id, entry.actor_name, *entry.actor_roles],
-            address=entry.address,
-            request_id=entry.request_id,
-            on=[entry.object_kind, entry.object_id],
-            reason=entry.reason,
-            result=entry.result,
-            facts=entry.facts,
-            previous_hash=bytes(entry.previous_hash),
-        )
+    return chains.hash_of(hashed_members(entry, chain=chain))
+
+
+def hashed_members(entry: ChainedEntry, *, chain: str) -> dict[str, Any]:
+    """Give what an entry is hashed over, so that who reads it can hash it again."""
+    return chains.hashed_members(
+        chain=chain,
+        id=str(entry.id),
+        seq=entry.seq,
+        at=entry.at,
+        act=entry.act,
+        actor=[entry.actor_kind, entry.actor_id, entry.actor_name, *entry.actor_roles],
+        address=entry.address,
+        request_id=entry.request_id,
+        on=[entry.object_kind, entry.object_id],
+        reason=entry.reason,
+        result=entry.result,
+        facts=entry.facts,
+        previous_hash=bytes(entry.previous_hash),
     )
+
+
+def is_in_place(entry: AuditEntry) -> bool:
+    """Tell whether one entry of the bound workspace has its hash, and the hash of the entry before it."""
+    before = AuditEntry.objects.filter(seq=entry.seq - 1).values_list("hash", flat=True).first()
+    head = AuditHead.objects.get()
+    if before is None and entry.seq == head.base_seq + 1:
+        before = head.base_hash
+    is_hashed = bytes(entry.hash) == entry_hash(entry, chain=str(bound_workspace_id()))
+    return is_hashed and before is not None and bytes(before) == bytes(entry.previous_hash)
 
 
 def verify_chain(*, wanted: Iterable[int] = ()) -> ChainState:

@@ -97,7 +97,8 @@ def test_the_base_is_verified(chain: WorkspaceRef) -> None:
     prune(chain)
     with access.bound(chain.id):
         head = AuditHead.objects.get()
-        for checkpoint in (None, {}, head.base_checkpoint | {"at": "2020-01-01T00:00:00Z"}):
+        wrong: list[Any] = [None, {}, head.base_checkpoint | {"at": "2020-01-01T00:00:00Z"}]
+        for checkpoint in wrong:
             AuditHead.objects.update(base_checkpoint=checkpoint)
             assert "entries 1 to 5" in verdict(chain).finding
         AuditHead.objects.update(base_checkpoint=head.base_checkpoint, base_seq=4)
