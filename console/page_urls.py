@@ -58,6 +58,7 @@ urlpatterns = [
     ),
     path("w/<slug:slug>/people/<uuid:person_id>/roles/", people.person_roles, name="person_roles"),
     path("w/<slug:slug>/audit/", audit.audit, name="audit"),
+    path("w/<slug:slug>/audit/export/<slug:form>/", audit.audit_export, name="audit_export"),
     path("w/<slug:slug>/audit/<uuid:entry_id>/", audit.audit_entry, name="audit_entry"),
     path("w/<slug:slug>/tokens/new/", me.token_new, name="token_new"),
     path("w/<slug:slug>/tokens/<uuid:token_id>/revoke/", me.token_revoke, name="token_revoke"),

@@ -5,5 +5,7 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
     "outside.deliver": {"task": "workspaces.tasks.deliver_outside", "schedule": 10.0},
     "erasures.run": {"task": "privacy.tasks.run_erasures", "schedule": 10.0},
+    "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 3600.0},
+    "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }

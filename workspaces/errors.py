@@ -183,3 +183,7 @@ class Tampered(Problem):
 
 class NotSigned(Exception):
     """A document's signature is not by a given key, or not over what the document says now (PR-20b)."""
+
+
+class ChainDamaged(Exception):
+    """An audit chain does not verify: nothing of it may be removed (PR-22)."""

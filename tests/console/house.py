@@ -81,6 +81,7 @@ class House(msgspec.Struct, frozen=True):
             "profile_id": self.profile,
             "key_id": self.key,
             "entry_id": self.entry,
+            "form": "csv",
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),

@@ -243,6 +243,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:invitation_withdraw", any_of=("manage_people",), methods=_FORM),
     Page(name="console:person_roles", any_of=("manage_people",), methods=_FORM),
     Page(name="console:audit", any_of=("view_audit",)),
+    Page(name="console:audit_export", any_of=("view_audit",)),
     Page(name="console:audit_entry", any_of=("view_audit",)),
     Page(name="console:token_new", methods=_FORM),
     Page(name="console:token_revoke", methods=_FORM),

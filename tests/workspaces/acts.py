@@ -16,7 +16,7 @@ from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
 from workspaces.models import Invitation, Person
-from workspaces.services import credentials, people, profiles, workspaces
+from workspaces.services import credentials, people, profiles, signing, workspaces
 from workspaces.services.credentials import KeyWish
 from workspaces.types import Actor, Origin
 
@@ -205,6 +205,12 @@ ACTS: tuple[Act, ...] = (
         deed=lambda ground: people.choose_password(
             person=ground.person, password=factories.PASSWORD, origin=ORIGIN, now=ground.now
         ),
+    ),
+    Act(
+        name="signing_key.rotate",
+        on="signing_key",
+        outside=True,
+        deed=lambda ground: signing.rotate_signing_key(actor=ACTOR, now=ground.now),
     ),
     Act(
         name="person.sign_out",
