@@ -1,23 +1,14 @@
 """Values of governance that travel between its files."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from agentstate.types import TypeEffects
 from workspaces.rules.documents import Change
-from workspaces.types import AuditObject, FieldProblem
+from workspaces.types import AuditObject, ChangeWish, FieldProblem
 
-
-class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
-    """A version that somebody wants: what it replaces, why, and which held fields it drops (PR-2, PR-3)."""
-
-    kind: str
-    document: Any
-    reason: str
-    replaces: int
-    drop: tuple[str, ...] = ()
+__all__ = ["Act", "ChangeWish", "FeatureEffect", "Preview"]
 
 
 class Act(msgspec.Struct, frozen=True):

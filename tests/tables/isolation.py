@@ -43,6 +43,24 @@ GUESSES = (
         body={"query": "{id}"},
     ),
     Guess(method="POST", path="/v1/config/diffs/{id}/approve", route="config-approve", kind="change"),
+    Guess(method="GET", path="/v1/config/diffs/{id}", route="config-diff", kind="change"),
+    Guess(
+        method="PUT",
+        path="/v1/config/diffs/{id}",
+        route="config-diff",
+        kind="change",
+        body={"kind": "features", "document": {"enabled": []}, "reason": "For a test"},
+    ),
+    *(
+        Guess(
+            method="POST",
+            path=f"/v1/config/diffs/{{id}}/{act}",
+            route=f"config-{act}",
+            kind="change",
+            body={"reason": "For a test"},
+        )
+        for act in ("deny", "withdraw", "publish")
+    ),
     Guess(
         method="POST",
         path="/v1/agent-state/read",

@@ -1,10 +1,10 @@
 """The tables of the ground floor, one file per noun."""
 
 from workspaces.binding import WorkspaceNotBound
-from workspaces.models.approvals import FourEyes
+from workspaces.models.approvals import Approval, ChangeRequest, FourEyes
 from workspaces.models.audit import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
 from workspaces.models.credentials import ApiKey, PersonalToken, Source
-from workspaces.models.documents import Document, DocumentChange, DocumentHead
+from workspaces.models.documents import Document, DocumentHead
 from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.people import Invitation, Membership, Person, Role
@@ -13,13 +13,14 @@ from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
 
 __all__ = [
     "ApiKey",
+    "Approval",
     "AuditEntry",
     "AuditHead",
+    "ChangeRequest",
     "DeploymentAuditEntry",
     "DeploymentAuditHead",
     "DeploymentKey",
     "Document",
-    "DocumentChange",
     "DocumentHead",
     "FourEyes",
     "Handle",
