@@ -60,10 +60,21 @@ Reason = Annotated[
 ]
 
 
+Digest = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        pattern="^[0-9a-f]{64}$",
+        description="`digest` of the change as it was read: refused with 412 where it says something else by now.",
+    ),
+]
+
+
 class ApproveChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An approval may say why; the change is named in the path."""
+    """An approval may say why, and which content it is about; the change is named in the path."""
 
     reason: Reason | None = None
+    digest: Digest | None = None
 
 
 class DenyChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +90,7 @@ class PublishChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool, Meta(description="Publish without approval; it alerts every security person.")
     ] = False
     reason: Annotated[Reason | None, Meta(description="Required to break the glass.")] = None
+    digest: Digest | None = None
 
 
 class LiveDocumentAnswer(msgspec.Struct, frozen=True):
@@ -107,8 +119,8 @@ class ChangeAnswer(msgspec.Struct, frozen=True):
 class ChangeDetail(ChangeAnswer, frozen=True, kw_only=True):
     """A change with all that an approval approves.
 
-    `needs_approval` says whether four eyes hold for its kind, `approvals` how many people approved exactly this, and
-    `failure` why a scheduled publication failed.
+    `digest` names the content, `needs_approval` says whether four eyes hold for its kind, `approvals` how many people
+    approved exactly this, and `failure` why a scheduled publication failed.
     """
 
     document: dict[str, Any]
@@ -117,4 +129,5 @@ class ChangeDetail(ChangeAnswer, frozen=True, kw_only=True):
     proposed_at: Moment
     needs_approval: bool
     approvals: int
+    digest: str
     failure: str = ""

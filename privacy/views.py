@@ -28,7 +28,7 @@ from workspaces.http.views import ApiView
 from workspaces.models import ChangeRequest
 from workspaces.rules.approvals import needed, needed_for_any
 from workspaces.rules.documents import KINDS, schema
-from workspaces.selectors.approvals import counting_approvals, takes_approval
+from workspaces.selectors.approvals import content_digest, counting_approvals, takes_approval
 from workspaces.services.approvals import deny_request, withdraw_request
 from workspaces.types import FieldProblem
 
@@ -140,6 +140,7 @@ class DocumentChangeView(ApiView):
                     "publish_at": None,
                     "needs_approval": True,
                     "approvals": 0,
+                    "digest": "0" * 64,
                     "failure": "",
                 },
             ),
@@ -179,7 +180,7 @@ class DocumentChangeView(ApiView):
 
 class DocumentApprovalView(ApiView):
     tag = "Documents"
-    needs = {"POST": Needs(one_of=tuple({*needed_for_any("approve"), *needed_for_any("publish")}))}
+    needs = {"POST": Needs(one_of=needed_for_any("approve", "publish"))}
 
     @operation(
         summary="Approve a proposed version",
@@ -204,11 +205,15 @@ class DocumentApprovalView(ApiView):
         same call, else its status is `approved` and it waits for `/publish`. With `publish_at` it is `scheduled`.
         """
         shape = self.body(request, ApproveChange) if self.raw else ApproveChange()
-        return self.once(request, lambda: self._approve(change_id, shape.reason or ""))
+        return self.once(request, lambda: self._approve(change_id, shape))
 
-    def _approve(self, change_id: UUID, reason: str) -> Response:
+    def _approve(self, change_id: UUID, shape: ApproveChange) -> Response:
         approved = approvals.approve(
-            change_id=_change(change_id).id, reason=reason, by=self.caller.decider, now=timezone.now()
+            change_id=_change(change_id).id,
+            reason=shape.reason or "",
+            seen=shape.digest or "",
+            by=self.caller.decider,
+            now=timezone.now(),
         )
         return Response(_answer(approved))
 
@@ -269,7 +274,7 @@ class DocumentWithdrawalView(ApiView):
 
 class DocumentPublicationView(ApiView):
     tag = "Documents"
-    needs = {"POST": Needs(one_of=tuple({*needed_for_any("publish"), *needed_for_any("break_glass")}))}
+    needs = {"POST": Needs(one_of=needed_for_any("publish", "break_glass"))}
 
     @operation(
         summary="Publish a version that has what it takes",
@@ -299,11 +304,17 @@ class DocumentPublicationView(ApiView):
         return self.once(request, lambda: self._publish(change_id, shape))
 
     def _publish(self, change_id: UUID, shape: PublishChange) -> Response:
-        change, by, now = _change(change_id), self.caller.decider, timezone.now()
+        change, by, now, seen = (
+            _change(change_id),
+            self.caller.decider,
+            timezone.now(),
+            shape.digest or "",
+        )
         if shape.break_glass:
-            done = approvals.break_glass(change_id=change.id, reason=shape.reason or "", by=by, now=now)
+            why = shape.reason or ""
+            done = approvals.break_glass(change_id=change.id, reason=why, seen=seen, by=by, now=now)
         else:
-            done = approvals.publish(change_id=change.id, by=by, now=now)
+            done = approvals.publish(change_id=change.id, seen=seen, by=by, now=now)
         return Response(_answer(done))
 
 
@@ -352,5 +363,6 @@ def _detail(change: ChangeRequest) -> ChangeDetail:
         proposed_at=change.proposed_at,
         needs_approval=takes_approval(change),
         approvals=len(counting_approvals(change)),
+        digest=content_digest(change),
         failure=change.failure,
     )

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 
-from privacy.services.documents import publish_change
+from privacy.services import documents
+from privacy.services.documents import propose_change, publish_change
 from workspaces import access
 from workspaces.errors import Conflict, OwnChange, Problem, RoleNotAllowed, Unavailable, WrongVersion
 from workspaces.models import ChangeRequest, Membership, Person
@@ -17,6 +18,7 @@ from workspaces.selectors.approvals import (
     approving_roles,
     bound_workspace,
     four_eyes,
+    needs_approval,
     require_cleared,
     takes_approval,
 )
@@ -29,14 +31,16 @@ Status = ChangeRequest.Status
 
 
 @transaction.atomic
-def approve(*, change_id: UUID, reason: str = "", by: Decider, now: datetime) -> ChangeRequest:
-    """Approve a change (PR-2, PR-2b).
+def approve(
+    *, change_id: UUID, reason: str = "", seen: str = "", by: Decider, now: datetime
+) -> ChangeRequest:
+    """Approve a change (PR-2, PR-2b). `seen` is the digest of the content that the person looked at.
 
     Where four eyes hold, another person than the author approves exactly what the change says now; if they may also
     publish it, it comes into force at once, or at the time that the author asked for. Where they do not, the person
-    with the right to publish does so by this, the author too.
+    with the right to publish does so by this, the author too. Raises WrongVersion for another content than was seen.
     """
-    change = approvals.locked(change_id)
+    change = approvals.locked(change_id, seen=seen)
     if not takes_approval(change):
         return _publish(change, by=by, now=now)
     approvals.approve_request(request=change, reason=reason, by=by, now=now)
@@ -46,18 +50,18 @@ def approve(*, change_id: UUID, reason: str = "", by: Decider, now: datetime) ->
 
 
 @transaction.atomic
-def publish(*, change_id: UUID, by: Decider, now: datetime) -> ChangeRequest:
+def publish(*, change_id: UUID, seen: str = "", by: Decider, now: datetime) -> ChangeRequest:
     """Put a change into force that has what it takes, at once or at the time that the author asked for."""
-    return _publish(approvals.locked(change_id), by=by, now=now)
+    return _publish(approvals.locked(change_id, seen=seen), by=by, now=now)
 
 
 @transaction.atomic
-def break_glass(*, change_id: UUID, reason: str, by: Decider, now: datetime) -> ChangeRequest:
+def break_glass(*, change_id: UUID, reason: str, seen: str = "", by: Decider, now: datetime) -> ChangeRequest:
     """Put a change into force at once without approval, and tell every security person by e-mail (PR-2b).
 
     It takes an owner, and for `features`, weaker four eyes and approving roles one who is security too.
     """
-    change = approvals.locked(change_id)
+    change = approvals.locked(change_id, seen=seen)
     if not takes_approval(change):
         raise Conflict("The change takes no approval: publish it.")
     if change.body.get("person") == str(by.person_id):
@@ -90,6 +94,18 @@ def publish_due(*, change_id: UUID, now: datetime) -> ChangeRequest:
         workspace, addresses = bound_workspace(), _addresses(change)
         transaction.on_commit(lambda: _tell_of_failure(workspace, change, addresses), robust=True)
     return change.refresh()
+
+
+@transaction.atomic
+def change_document(
+    *, wish: ChangeWish, person_id: UUID | None, actor: Actor, now: datetime
+) -> ChangeRequest | None:
+    """Publish a version at once; give the request instead where four eyes hold for its kind (PR-2, PR-2b)."""
+    approvals.hold()
+    if needs_approval(wish.kind):
+        return propose_change(wish=wish, author_id=person_id, actor=actor, now=now).change
+    documents.change_document(wish=wish, person_id=person_id, actor=actor, now=now)
+    return None
 
 
 @transaction.atomic

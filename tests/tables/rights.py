@@ -250,6 +250,8 @@ PUBLIC: dict[str, str] = {
 _FORM = ("GET", "POST")
 _READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
 
+_ASKED = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
+
 PAGES: tuple[Page, ...] = (
     Page(name="console:workspace", ok=303),
     Page(name="console:profiles", any_of=("find_profiles",)),
@@ -262,6 +264,10 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:types_draft", any_of=("propose_documents",), methods=_FORM),
     Page(name="console:type", any_of=_READERS),
     Page(name="console:document", any_of=_READERS),
+    Page(name="console:approvals", any_of=_ASKED),
+    Page(name="console:approval", any_of=_ASKED),
+    Page(name="console:approval_act", any_of=_ASKED[:-1], methods=_FORM),
+    Page(name="console:four_eyes", any_of=("approve_documents", "manage_workspace"), methods=_FORM),
     Page(name="console:keys", any_of=("manage_keys", "view_audit")),
     Page(name="console:key_new", any_of=("manage_keys",), methods=_FORM),
     Page(name="console:key_rotate", any_of=("manage_keys",), methods=_FORM),

@@ -186,6 +186,7 @@ GIVES = {
     "lastro_with_old_answers": IDS_ONLY,
     "lastro_with_retired_keys": IDS_ONLY,
     "lastro_with_due_states": IDS_ONLY,
+    "lastro_with_due_changes": IDS_ONLY,
 }
 
 

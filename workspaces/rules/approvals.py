@@ -62,9 +62,9 @@ def needed(act: str, kind: str) -> tuple[str, ...]:
     return _NEEDS.get(kind, _DOCUMENT)[act]
 
 
-def needed_for_any(act: str) -> tuple[str, ...]:
-    """Name every permission that allows an act for some kind of document."""
-    return tuple(sorted({name for kind in KINDS for name in needed(act, kind)}))
+def needed_for_any(*acts: str) -> tuple[str, ...]:
+    """Name every permission that allows one of some acts for some kind of document."""
+    return tuple(sorted({name for kind in KINDS for act in acts for name in needed(act, kind)}))
 
 
 def may(act: str, kind: str, held: Iterable[str]) -> bool:

@@ -100,6 +100,18 @@ def bound_workspace() -> WorkspaceRef:
     return Workspace.objects.get(id=bound_workspace_id()).ref
 
 
+def closed_requests() -> QuerySet[ChangeRequest]:
+    """List the requests that are closed or failed, newest first."""
+    rows = ChangeRequest.objects.exclude(status__in=OPEN)
+    return rows.select_related("author").order_by("-proposed_at")
+
+
+def waiting_for_others(*, but: UUID) -> QuerySet[ChangeRequest]:
+    """List the requests that wait for a decision and were asked for by somebody else."""
+    rows = ChangeRequest.objects.filter(status=Status.PROPOSED)
+    return rows.exclude(author_id=but)
+
+
 def open_requests() -> QuerySet[ChangeRequest]:
     """List the requests that wait, oldest first."""
     rows = ChangeRequest.objects.filter(status__in=OPEN)

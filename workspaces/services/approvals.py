@@ -37,12 +37,14 @@ def hold() -> None:
     locks.lock(locks.number(b"approvals"))
 
 
-def locked(request_id: UUID, *, statuses: Iterable[str] = selectors.OPEN) -> ChangeRequest:
-    """Lock a request that is still open, or refuse with Conflict."""
+def locked(request_id: UUID, *, statuses: Iterable[str] = selectors.OPEN, seen: str = "") -> ChangeRequest:
+    """Lock a request that is still open and says what was seen (its digest), or refuse: Conflict, WrongVersion."""
     hold()
     request = access.one(ChangeRequest.objects.select_for_update(), id=request_id)
     if request.status not in statuses:
         raise Conflict(f"The change was {request.status} before.")
+    if seen and seen != selectors.content_digest(request):
+        raise WrongVersion("The change says something else by now.")
     return request
 
 
