@@ -184,9 +184,12 @@ def set_four_eyes(
 
 
 def require_request(request: ChangeRequest | None, *, kind: str, body: Any) -> None:
-    """Refuse what takes a second person without a request that says exactly this and is cleared."""
-    is_this = request is not None and request.kind == kind and _says(request, body)
-    if request is None or not is_this or not selectors.is_cleared(request):
+    """Refuse what takes a second person without a request that says exactly this and is cleared.
+
+    What the caller holds may be old or its own: what the database says counts.
+    """
+    stored = ChangeRequest.objects.filter(id=request.id, kind=kind).first() if request else None
+    if stored is None or not _says(stored, body) or not selectors.is_cleared(stored):
         raise ApprovalRequired
 
 
