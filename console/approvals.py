@@ -21,6 +21,8 @@ from workspaces.selectors.approvals import (
     OPEN,
     counting_approvals,
     is_own,
+    needs_approval,
+    open_requests,
     takes_approval,
 )
 from workspaces.selectors.people import others_with
@@ -36,6 +38,7 @@ KIND_TITLES = {
     rules.FOUR_EYES: gettext_lazy("Four eyes"),
     rules.ROLE_GRANT: gettext_lazy("Roles"),
 }
+READERS = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
 ACTS = ("approve", "publish", "deny", "withdraw", "break-glass")
 
 
@@ -49,6 +52,14 @@ class RequestRow(msgspec.Struct, frozen=True):
     status: str
     reason: str
     is_mine: bool
+    url: str
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """What the page of a document says about approvals."""
+
+    holds: bool
+    waits: int
     url: str
 
 
@@ -77,6 +88,13 @@ def row_of(request: Any, change: ChangeRequest) -> RequestRow:
         is_mine=change.author_id == request.user.id,
         url=here(request, "approval", change.id),
     )
+
+
+def waiting_for(request: Any, kind: str) -> Waiting | None:
+    """Tell on a document's page whether four eyes hold for it, and how many changes of it wait."""
+    holds, waits = needs_approval(kind), open_requests().filter(kind=kind).count()
+    url = here(request, "approvals") if request.may & set(READERS) else ""
+    return Waiting(holds=holds, waits=waits, url=url) if holds or (waits and url) else None
 
 
 def author_of(change: ChangeRequest) -> str:

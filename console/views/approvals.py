@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.approvals import (
     ACTS,
     KIND_TITLES,
+    READERS,
     author_of,
     carried_out,
     decider,
@@ -43,8 +44,7 @@ from workspaces.selectors.approvals import (
 from workspaces.selectors.audit import AuditFilter
 from workspaces.services.approvals import deny_request, withdraw_request
 
-READERS = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
-DECIDERS = ("approve_documents", "propose_documents", "publish_documents", "manage_people")
+DECIDERS = READERS[:-1]
 SETTERS = rules.needed("propose", rules.FOUR_EYES)
 SHOWN = 50
 

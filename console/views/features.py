@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.approvals import carried_out
+from console.approvals import carried_out, waiting_for
 from console.changes import changes_of
 from console.features import TITLES, FeatureTitle, title_of
 from console.forms import FeatureForm
@@ -42,7 +42,11 @@ def features(request: Any) -> HttpResponse:
     """List the features, with their last changes beside them."""
     rows = [described(request, title) for title in TITLES]
     beside = changes_of(request, AuditFilter(act="feature.*"), action="feature.*")
-    return render(request, "console/features.html", {"features": rows, **beside})
+    return render(
+        request,
+        "console/features.html",
+        {"features": rows, "waiting": waiting_for(request, "features"), **beside},
+    )
 
 
 @require_http_methods(["GET", "POST"])

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import states_by_agent
 from agentstate.types import ObjectType
-from console.approvals import carried_out
+from console.approvals import carried_out, waiting_for
 from console.effects import check_of
 from console.forms import DraftForm
 from console.pages import actor, asked_version, here, see_other, workspace_page
@@ -97,6 +97,7 @@ def types(request: Any) -> HttpResponse:
         "types": [_type_row(request, declared, parsed, states) for declared in parsed],
         "document": live_version(head),
         "draft_url": _draft_url(request),
+        "waiting": waiting_for(request, "object-types"),
         "versions": versions_shown(request, "object-types", head.version),
     }
     return render(request, "console/types.html", context)

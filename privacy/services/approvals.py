@@ -1,7 +1,8 @@
 """Changes that take two people come into force here, whatever they are and however they were asked for (PR-2b)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -174,9 +175,9 @@ def invite(
 
 
 def _ask_for_roles(
-    body: dict[str, object], *, author: Person, reason: str, actor: Actor, now: datetime
+    body: Mapping[str, Any], *, author: Person, reason: str, actor: Actor, now: datetime
 ) -> ChangeRequest:
-    wish = ChangeWish(kind=rules.ROLE_GRANT, document=body, reason=reason, replaces=0)
+    wish = ChangeWish(kind=rules.ROLE_GRANT, document=dict(body), reason=reason, replaces=0)
     return approvals.open_request(wish=wish, author_id=author.id, actor=actor, now=now)
 
 

@@ -265,7 +265,7 @@ def by_services(world: World) -> None:
     request = world.requests[rules.ROLE_GRANT]
     with access.bound(world.workspace.id):
         by = as_decider(world.workspace, author)
-        wish = {"reason": "Alone", "actor": by.actor, "now": now}
+        wish: dict[str, Any] = {"reason": "Alone", "actor": by.actor, "now": now}
         version, features = selectors.four_eyes().version, documents.live("features")["features"].version
         weaker = world.requests[rules.FOUR_EYES]
         deeds: list[Callable[[], Any]] = [
