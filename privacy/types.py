@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -10,17 +9,9 @@ import msgspec
 from agentstate.types import TypeEffects
 from workspaces.rules.documents import Change
 from workspaces.rules.handles import Handle
-from workspaces.types import AuditObject, FieldProblem
+from workspaces.types import AuditObject, ChangeWish, FieldProblem
 
-
-class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
-    """A version that somebody wants: what it replaces, why, and which held fields it drops (PR-2, PR-3)."""
-
-    kind: str
-    document: Any
-    reason: str
-    replaces: int
-    drop: tuple[str, ...] = ()
+__all__ = ["Act", "ChangeWish", "DryRun", "FeatureEffect", "Preview", "Resolved", "Target"]
 
 
 class Act(msgspec.Struct, frozen=True):

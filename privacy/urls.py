@@ -6,6 +6,18 @@ from privacy.views import documents, erasures
 
 urlpatterns = [
     path("v1/config/diffs", documents.DocumentChangesView.as_view(), name="config-diffs"),
+    path("v1/config/diffs/<uuid:change_id>", documents.DocumentChangeView.as_view(), name="config-diff"),
+    path("v1/config/diffs/<uuid:change_id>/deny", documents.DocumentDenialView.as_view(), name="config-deny"),
+    path(
+        "v1/config/diffs/<uuid:change_id>/withdraw",
+        documents.DocumentWithdrawalView.as_view(),
+        name="config-withdraw",
+    ),
+    path(
+        "v1/config/diffs/<uuid:change_id>/publish",
+        documents.DocumentPublicationView.as_view(),
+        name="config-publish",
+    ),
     path(
         "v1/config/diffs/<uuid:change_id>/approve",
         documents.DocumentApprovalView.as_view(),

@@ -153,6 +153,22 @@ class InvalidDocument(Problem):
     title = "The document cannot be published as it is"
 
 
+class ApprovalRequired(Problem):
+    """Four eyes hold, and nobody else has approved exactly this (PR-2b)."""
+
+    code = "approval_required"
+    status = 409
+    title = "This takes the approval of another person"
+
+
+class OwnChange(Problem):
+    """The author of a change never approves it (PR-2b)."""
+
+    code = "own_change"
+    status = 403
+    title = "Nobody approves a change of their own"
+
+
 class RoleNotAllowed(Problem):
     code = "role_not_allowed"
     status = 403

@@ -15,7 +15,16 @@ from tests import factories
 from tests.api import InProcess
 from workspaces import access, documents
 from workspaces.barriers import digest_key
-from workspaces.models import ApiKey, DocumentChange, Erasure, Hold, PersonalToken, Profile, RetiredKey
+from workspaces.models import (
+    ApiKey,
+    Approval,
+    ChangeRequest,
+    Erasure,
+    Hold,
+    PersonalToken,
+    Profile,
+    RetiredKey,
+)
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.scopes import scope_of
@@ -68,6 +77,15 @@ def make_cast() -> Cast:
             actor=factories.SYSTEM,
             now=timezone.now(),
         )
+    changes = {kind: propose_again(workspace, kind).id for kind in documents_of(workspace)}
+    with access.bound(workspace.id):
+        # An approval of a content that is gone: it counts for nothing.
+        Approval.objects.create(
+            request_id=changes["masking"],
+            person=staff["security"],
+            digest="0" * 64,
+            approved_at=timezone.now(),
+        )
     return Cast(
         workspace=workspace,
         tokens=tokens,
@@ -75,7 +93,7 @@ def make_cast() -> Cast:
         dead=dead_credentials(workspace),
         profile=profile.id,
         pseudonym=profile.pseudonym,
-        changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+        changes=changes,
         erasure=erasure,
     )
 
@@ -87,7 +105,7 @@ def documents_of(workspace: WorkspaceRef) -> dict[str, Any]:
         return {kind: dict(live.body) for kind, live in documents.live(*kinds).items()}
 
 
-def propose_again(workspace: WorkspaceRef, kind: str) -> DocumentChange:
+def propose_again(workspace: WorkspaceRef, kind: str) -> ChangeRequest:
     """Propose the live document of a kind once more."""
     with access.bound(workspace.id):
         live = documents.live(kind)[kind]

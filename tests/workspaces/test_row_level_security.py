@@ -228,6 +228,7 @@ GIVES = {
     "lastro_with_erasures": IDS_ONLY,
     "lastro_maintain_prune_audit": "bigint",
     "lastro_maintain_prune_deployment_audit": "bigint",
+    "lastro_with_due_changes": IDS_ONLY,
 }
 
 

@@ -13,7 +13,7 @@ from workspaces.postgresql.policies import isolate
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("workspaces", "0004_four_eyes"),
+        ("workspaces", "0005_change_requests"),
         ("workspaces", "0006_audit_checkpoints"),
     ]
 
