@@ -43,6 +43,8 @@ GUESSES = (
         body={"query": "{id}"},
     ),
     Guess(method="POST", path="/v1/config/diffs/{id}/approve", route="config-approve", kind="change"),
+    Guess(method="POST", path="/v1/export", route="export", kind="profile", body={"profile_id": "{id}"}),
+    Guess(method="GET", path="/v1/export/{id}", route="export-run", kind="package"),
     Guess(
         method="POST",
         path="/v1/agent-state/read",
@@ -80,4 +82,5 @@ NAMES_NOTHING: dict[str, str] = {
     "config": "A kind of document is a word that every workspace has.",
     "config-schema": "The schemas are the same everywhere.",
     "config-diffs": "A new change takes no id.",
+    "package-download": "Its token opens one package to whoever holds it; tests/privacy tries others.",
 }

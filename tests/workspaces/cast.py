@@ -11,6 +11,7 @@ from privacy.services.documents import propose_change
 from privacy.types import ChangeWish
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile, RetiredKey
 from workspaces.rules.credentials import parse_key
@@ -32,6 +33,7 @@ class Cast(msgspec.Struct, frozen=True):
     profile: UUID
     pseudonym: str
     changes: dict[str, UUID]
+    package: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -69,6 +71,7 @@ def make_cast() -> Cast:
         profile=profile.id,
         pseudonym=profile.pseudonym,
         changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+        package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
     )
 
 

@@ -38,7 +38,7 @@ each_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.ti
 
 def send(api: InProcess, route: Route, cast: Cast) -> Answer:
     """Send a row of the table."""
-    path = route.path.format(profile=cast.profile, **cast.changes)
+    path = route.path.format(profile=cast.profile, package=cast.package, **cast.changes)
     return api.call(route.method, path, route.body)
 
 

@@ -186,6 +186,9 @@ GIVES = {
     "lastro_with_old_answers": IDS_ONLY,
     "lastro_with_retired_keys": IDS_ONLY,
     "lastro_with_due_states": IDS_ONLY,
+    "lastro_with_packages_to_build": IDS_ONLY,
+    "lastro_with_packages_to_sweep": IDS_ONLY,
+    "lastro_with_package_link": IDS_ONLY,
 }
 
 

@@ -1,0 +1,1 @@
+"""The routes of governance, one file per noun."""
