@@ -1,9 +1,27 @@
-"""Questions about packages that no single workspace can answer (PL-1)."""
+"""The door to packages: what no single workspace can answer (PL-1), and chunks on their way into the database."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from privacy.models import PackageRun
 from workspaces.access import workspaces_with
+from workspaces.postgresql.calls import ask
 from workspaces.types import WorkspaceRef
+
+_STORE_CHUNKS = (
+    "INSERT INTO privacy_packagechunk (workspace_id, run_id, index, sealed)"
+    " SELECT %s::uuid, %s::uuid, %s::int + place - 1, sealed"
+    " FROM unnest(%s::bytea[]) WITH ORDINALITY AS chunks (sealed, place) RETURNING index"
+)
+
+
+def store_chunks(run: PackageRun, chunks: Sequence[bytes], *, first: int) -> None:
+    """Store chunks in the transaction that is open, from a place on.
+
+    As values beside a prepared statement: written into its text they would take several times their size in memory,
+    and the driver keeps the last hundred texts.
+    """
+    ask(_STORE_CHUNKS, (run.workspace_id, run.id, first, list(chunks)))
 
 
 def workspaces_with_packages_to_build(now: datetime) -> list[WorkspaceRef]:

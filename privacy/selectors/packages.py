@@ -25,7 +25,7 @@ from privacy.types import PackagedHandle, PackageSubject, Shown
 from workspaces import access, documents, encryption
 from workspaces.errors import KeyDestroyed
 from workspaces.models import Handle, Profile
-from workspaces.types import WorkspaceRef
+from workspaces.types import Key, WorkspaceRef
 
 WAIT_SECONDS = 4.0
 LOOK_AGAIN_SECONDS = 0.1
@@ -171,15 +171,14 @@ def link_of(workspace: WorkspaceRef, run: PackageRun) -> str:
     if run.status_at(timezone.now()) != PackageRun.Status.READY:
         return ""
     try:
-        token = token_of(workspace, run)
+        token = token_of(encryption.open_key(workspace, run.data_key_id), run)
     except KeyDestroyed:
         return ""
     return f"{settings.LASTRO_BASE_URL}{reverse('package-download', args=[run.id])}?token={token}"
 
 
-def token_of(workspace: WorkspaceRef, run: PackageRun) -> str:
-    """Derive the 256-bit token of a package's present link. Raises KeyDestroyed."""
-    key = encryption.open_key(workspace, run.data_key_id)
+def token_of(key: Key, run: PackageRun) -> str:
+    """Derive the 256-bit token of a package's present link from the package's key."""
     secret = encryption.mac(key, "package-link", f"{run.id} {run.link}".encode())
     return base64.urlsafe_b64encode(secret).rstrip(b"=").decode()
 

@@ -16,7 +16,8 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from privacy.models import PackageChunk, PackageRun
+from privacy.access import store_chunks
+from privacy.models import PackageRun
 from privacy.selectors.packages import (
     Contents,
     chunk_context,
@@ -29,12 +30,12 @@ from privacy.selectors.packages import (
 from privacy.services.packages import CHUNKS_AT_ONCE, SWEPT_AT_ONCE, delete_chunks, note
 from workspaces import documents, encryption
 from workspaces.rules.documents import duration_seconds
-from workspaces.types import Actor, WorkspaceRef
+from workspaces.types import Actor, Key, WorkspaceRef
 
 log = logging.getLogger("lastro.privacy")
 
 CLAIMED_FOR = timedelta(minutes=2)
-"""Each megabyte that is stored begins this time anew."""
+"""Each batch of chunks that is stored begins this time anew."""
 MAX_ATTEMPTS = 5
 BUILDER = Actor(kind="system", id="packages", name="package builder")
 
@@ -58,6 +59,8 @@ def build_next(*, workspace: WorkspaceRef, now: datetime) -> bool:
         try:
             _build(workspace, run, now)
         except ClaimLost:
+            # Who took over has given up a key that this one may have made since.
+            encryption.destroy_keys(workspace, run.data_key_id)
             log.info("package.claim_lost", extra={"workspace": str(workspace.id), "package": str(run.id)})
     return True
 
@@ -95,7 +98,7 @@ def _claimed(run: PackageRun, now: datetime) -> dict[str, Any]:
 
 
 def _build(workspace: WorkspaceRef, run: PackageRun, now: datetime) -> None:
-    """Build a package that is claimed, in as many small transactions as it has megabytes.
+    """Build a package that is claimed, in many small transactions.
 
     1. Make its key, which the row already names: a crash leaves none that nothing names.
     2. Remove the chunks of an attempt before.
@@ -118,7 +121,7 @@ def _build(workspace: WorkspaceRef, run: PackageRun, now: datetime) -> None:
         size_bytes += sum(len(chunk) - encryption.SEAL_BYTES for chunk in batch)
         reached("stored")
     reached("all stored")
-    _finish(workspace, run, contents, sha256=digest.hexdigest(), size_bytes=size_bytes)
+    _finish(run, key, contents, sha256=digest.hexdigest(), size_bytes=size_bytes)
     reached("finished")
 
 
@@ -151,16 +154,11 @@ def _keep_claim(run: PackageRun, **changes: Any) -> None:
 def _store(run: PackageRun, batch: Sequence[bytes], *, first: int, step: str) -> None:
     size_bytes = F("size_bytes") + sum(map(len, batch)) if first else sum(map(len, batch))
     _keep_claim(run, chunks=F("chunks") + len(batch), size_bytes=size_bytes, step=step)
-    rows = [
-        PackageChunk(run_id=run.id, index=first + place, sealed=chunk) for place, chunk in enumerate(batch)
-    ]
-    PackageChunk.objects.bulk_create(rows)
+    store_chunks(run, batch, first=first)
 
 
 @transaction.atomic
-def _finish(
-    workspace: WorkspaceRef, run: PackageRun, contents: Contents, *, sha256: str, size_bytes: int
-) -> None:
+def _finish(run: PackageRun, key: Key, contents: Contents, *, sha256: str, size_bytes: int) -> None:
     now = timezone.now()
     kept = duration_seconds(documents.live("retention")["retention"].body["packages"])
     files = [msgspec.to_builtins(file) for file in contents.files]
@@ -173,7 +171,7 @@ def _finish(
         sha256=sha256,
         size_bytes=size_bytes,
         files=files,
-        token_hash=token_hash(token_of(workspace, run)),
+        token_hash=token_hash(token_of(key, run)),
     )
     records = counts_of(find_run(run.id))
     note("package.build", run, actor=BUILDER, now=now, facts={"sha256": sha256, "records": records})

@@ -105,7 +105,7 @@ def renew_link(
         _require_ready(run, now)
         run.link += 1
         try:
-            run.token_hash = token_hash(token_of(workspace, run))
+            run.token_hash = token_hash(token_of(encryption.open_key(workspace, run.data_key_id), run))
         except KeyDestroyed as error:
             raise Conflict("The package is gone.") from error
         run.save(update_fields=["link", "token_hash"])
