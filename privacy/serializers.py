@@ -178,3 +178,33 @@ class ErasureAnswer(msgspec.Struct, frozen=True, kw_only=True):
     receipt: Annotated[
         dict[str, Any] | None, Meta(description="The signed receipt, for `manage.py verify_receipt`.")
     ] = None
+
+
+class ExportSubject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose package: exactly one of a profile and a handle."""
+
+    profile_id: UUID | None = None
+    handle: HandleShape | None = None
+    reason: Annotated[
+        str,
+        Meta(max_length=500, pattern=PRINTABLE, description="Why; the audit and the package's run keep it."),
+    ] = ""
+
+
+class ExportAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A package and how far it is. The link, the digests and the end are there as soon as it is ready."""
+
+    run_id: str
+    profile_id: str
+    status: Literal["waiting", "building", "ready", "failed", "expired", "revoked"]
+    asked_at: Moment
+    download_url: Annotated[
+        str | None,
+        Meta(description="Whoever holds it may download the package until it expires or is revoked."),
+    ] = None
+    download_expires_at: Moment | None = None
+    files: Annotated[
+        dict[str, str], Meta(description="The SHA-256 of each file in the zip, by its name.")
+    ] = {}
+    counts: Annotated[dict[str, int], Meta(description="How many records each file of records has.")] = {}
+    sha256: Annotated[str | None, Meta(description="The SHA-256 of the zip.")] = None

@@ -39,7 +39,7 @@ class Origin(msgspec.Struct, frozen=True):
 class Actor(msgspec.Struct, frozen=True):
     """Who did something, as the audit names them (PR-21)."""
 
-    kind: Literal["person", "token", "key", "system"]
+    kind: Literal["person", "token", "key", "link", "system"]
     id: str
     name: str
     roles: tuple[str, ...] = ()

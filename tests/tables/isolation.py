@@ -78,6 +78,15 @@ GUESSES = (
     ),
     Guess(
         method="POST",
+        path="/v1/export",
+        route="export",
+        kind="profile",
+        body={"profile_id": "{id}"},
+        home=202,
+    ),
+    Guess(method="GET", path="/v1/export/{id}", route="export-run", kind="package"),
+    Guess(
+        method="POST",
         path="/v1/agent-state/read",
         route="agent-state-read",
         kind="scope",
@@ -115,4 +124,5 @@ NAMES_NOTHING: dict[str, str] = {
     "config-schema": "The schemas are the same everywhere.",
     "config-diffs": "A new change takes no id.",
     "forget": "An id of another workspace names nobody here, and is answered as a request of its own.",
+    "package-download": "Its token opens one package to whoever holds it; tests/privacy tries others.",
 }

@@ -253,6 +253,22 @@ ROUTES: tuple[Route, ...] = (
         scopes=("admin",),
         roles=HELD["request_erasure"],
     ),
+    Route(
+        method="POST",
+        path="/v1/export",
+        name="export",
+        scopes=("admin",),
+        roles=HELD["build_package"],
+        body={"handle": {"type": "phone_e164", "value": "+55 11 91234-5678"}},
+        ok=202,
+    ),
+    Route(
+        method="GET",
+        path="/v1/export/{package}",
+        name="export-run",
+        scopes=("admin",),
+        roles=HELD["build_package"],
+    ),
 )
 
 PUBLIC: dict[str, str] = {
@@ -262,6 +278,7 @@ PUBLIC: dict[str, str] = {
     "metrics": "It has a token of its own (PL-11).",
     "openapi": "The description of the API holds no data (PL-9).",
     "docs": "The same description, as a page.",
+    "package-download": "Its link holds a token (PR-19).",
 }
 
 _FORM = ("GET", "POST")

@@ -13,6 +13,7 @@ from privacy.services.erasures import Asker, request_erasure
 from privacy.types import ChangeWish, Target
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.barriers import digest_key
 from workspaces.models import (
@@ -46,6 +47,7 @@ class Cast(msgspec.Struct, frozen=True):
     pseudonym: str
     changes: dict[str, UUID]
     erasure: UUID
+    package: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -95,6 +97,7 @@ def make_cast() -> Cast:
         pseudonym=profile.pseudonym,
         changes=changes,
         erasure=erasure,
+        package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
     )
 
 

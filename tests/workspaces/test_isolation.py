@@ -14,7 +14,10 @@ from django.urls import get_resolver
 from django.utils import timezone
 
 from agentstate.tasks import sweep_all
+from privacy.models import PackageRun
+from privacy.tasks import build_packages, sweep_all_packages
 from tests import factories
+from tests.privacy.packages import MARIA, build, request
 from tests.tables.isolation import GUESSES, NAMES_NOTHING, Guess
 from tests.workspaces.cast import SCOPE_ID, Cast
 from workspaces import access
@@ -170,14 +173,18 @@ def test_a_binding_ends_with_its_block_and_stays_in_its_thread(
         Profile.objects.all()
 
 
-TASKS = (sweep_all, forget_answers, destroy_retired_keys)
+TASKS = (sweep_all, forget_answers, destroy_retired_keys, build_packages, sweep_all_packages)
 
 
 def give_work(workspace: WorkspaceRef) -> None:
     """Leave something for each of the tasks."""
     past = timezone.now() - timedelta(days=40)
     factories.make_state(workspace, now=past)
+    factories.make_state(workspace, subject=MARIA)
+    over = build(workspace)
+    request(workspace)
     with access.bound(workspace.id):
+        PackageRun.objects.filter(id=over.id).update(expires_at=past)
         RetiredKey.objects.create(key_id=uuid4())
         RememberedAnswer.objects.create(key_hash=uuid4().bytes, body_hash=b"", made_at=past)
 
@@ -230,6 +237,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "change": str(cast.changes["object-types"]),
         "scope": SCOPE_ID,
         "erasure": str(cast.erasure),
+        "package": str(cast.package),
     }
     return named[kind]
 

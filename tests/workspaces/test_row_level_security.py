@@ -229,6 +229,9 @@ GIVES = {
     "lastro_maintain_prune_audit": "bigint",
     "lastro_maintain_prune_deployment_audit": "bigint",
     "lastro_with_due_changes": IDS_ONLY,
+    "lastro_with_packages_to_build": IDS_ONLY,
+    "lastro_with_packages_to_sweep": IDS_ONLY,
+    "lastro_with_package_link": IDS_ONLY,
 }
 
 
