@@ -12,13 +12,12 @@ from agentstate.serializers import WriteState, state_write
 from agentstate.services.states import store_state
 from agentstate.types import StoredState
 from privacy.services.documents import change_document, switch_feature
-from privacy.types import ChangeWish
 from workspaces import access, documents
 from workspaces.models import FourEyes, Person
 from workspaces.selectors.credentials import caller_of
 from workspaces.services import credentials, people, workspaces
 from workspaces.services.credentials import KeyWish
-from workspaces.types import Actor, Caller, Origin, WorkspaceRef
+from workspaces.types import Actor, Caller, ChangeWish, Origin, WorkspaceRef
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 SYSTEM = Actor(kind="system", id="tests", name="tests")

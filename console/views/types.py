@@ -20,13 +20,14 @@ from console.views.documents import READERS, head_of, indented, live_version, ve
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import preview
 from privacy.services.approvals import change_document
-from privacy.types import ChangeWish, Preview
+from privacy.types import Preview
 from workspaces import access
 from workspaces.errors import InvalidDocument, InvalidInput, InvalidJson, WrongVersion
 from workspaces.models import ChangeRequest
 from workspaces.rules import json as strict_json
 from workspaces.rules.documents import digest
 from workspaces.selectors.documents import versions
+from workspaces.types import ChangeWish
 
 
 class TypeRow(msgspec.Struct, frozen=True):

@@ -9,14 +9,14 @@ from django.db import transaction
 from agentstate.types import TypeEffects
 from privacy.rules import documents as rules
 from privacy.selectors.documents import preview
-from privacy.types import ChangeWish, Preview
+from privacy.types import Preview
 from workspaces import access, audit, documents
 from workspaces.errors import Conflict, InvalidDocument, InvalidInput, WrongVersion
 from workspaces.models import ChangeRequest, Document, DocumentHead
 from workspaces.rules.documents import FEATURES, KINDS
 from workspaces.selectors.approvals import EDITABLE, OPEN, require_cleared
 from workspaces.services import approvals
-from workspaces.types import Actor, Decider, FieldProblem
+from workspaces.types import Actor, ChangeWish, Decider, FieldProblem
 
 
 class Proposal(msgspec.Struct, frozen=True):

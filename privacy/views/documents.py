@@ -20,7 +20,6 @@ from privacy.serializers import (
 )
 from privacy.services import approvals
 from privacy.services import documents as services
-from privacy.types import ChangeWish
 from workspaces import access, documents, errors
 from workspaces.http.openapi import EXAMPLE_ID, choice, example, idempotency_key, operation
 from workspaces.http.permissions import Needs, require_needs
@@ -30,7 +29,7 @@ from workspaces.rules.approvals import needed, needed_for_any
 from workspaces.rules.documents import KINDS, schema
 from workspaces.selectors.approvals import content_digest, counting_approvals, takes_approval
 from workspaces.services.approvals import deny_request, withdraw_request
-from workspaces.types import FieldProblem
+from workspaces.types import ChangeWish, FieldProblem
 
 _ANYBODY = Needs(any_key=True, any_token=True)
 _KIND = choice("kind", KINDS, "The kind of document.")

@@ -1,5 +1,6 @@
 """Erasure over HTTP (PR-9)."""
 
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -21,7 +22,7 @@ from workspaces.http.views import ApiView
 from workspaces.types import FieldProblem
 
 _NEEDS = Needs(scope="admin", permission="request_erasure")
-_ASKED = {
+_ASKED: dict[str, Any] = {
     "request_id": EXAMPLE_ID,
     "reference": "ER-2026-0142",
     "status": "running",
@@ -115,8 +116,8 @@ def answer(request: ErasureRequest) -> ErasureAnswer:
         request_id=str(request.id),
         reference=request.reference,
         status=rules.wire_status(request.status),
-        blocked_by=selectors.blocked_by(request, now=timezone.now()) or None,
-        refusal=request.refusal or None,
+        blocked_by=selectors.blocked_by(request, now=timezone.now()),
+        refusal=_refusal(request),
         duplicate_of=str(request.duplicate_of_id) if request.duplicate_of_id else None,
         target_kind=request.target,
         target_id=request.target_id,
@@ -127,6 +128,10 @@ def answer(request: ErasureRequest) -> ErasureAnswer:
         receipt_hash=request.receipt_hash or None,
         receipt=request.receipt,
     )
+
+
+def _refusal(request: ErasureRequest) -> rules.Refusal | None:
+    return next((word for word in rules.REFUSALS if word == request.refusal), None)
 
 
 def _target(shape: ForgetWish) -> Target:

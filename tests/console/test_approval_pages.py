@@ -73,7 +73,7 @@ def live_version(workspace: WorkspaceRef, kind: str) -> int:
 def count(client: Client, workspace: WorkspaceRef) -> int:
     """Give the number beside Approvals in the navigation."""
     groups = client.get(inbox(workspace)).context["nav"]
-    return next(item.count for group in groups for item in group.items if str(item.title) == "Approvals")
+    return int(next(item.count for group in groups for item in group.items if str(item.title) == "Approvals"))
 
 
 def test_the_navigation_counts_what_waits_for_one(

@@ -9,7 +9,6 @@ import pytest
 from django.utils import timezone
 
 from privacy.services import documents as services
-from privacy.types import ChangeWish
 from tests import factories
 from tests.api import InProcess
 from tests.parallel import at_once, raised
@@ -18,7 +17,7 @@ from workspaces import access
 from workspaces.errors import InvalidDocument, InvalidInput, NotFound, Problem, WrongVersion
 from workspaces.models import AuditEntry, ChangeRequest, Document
 from workspaces.rules.documents import DEFAULTS, KINDS
-from workspaces.types import WorkspaceRef
+from workspaces.types import ChangeWish, WorkspaceRef
 
 CANARY = "canary-zq7x"
 each_kind = pytest.mark.parametrize("kind", KINDS)

@@ -12,7 +12,6 @@ from django.utils import timezone
 from agentstate.services.profiles import show_states
 from privacy.services import approvals
 from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
-from privacy.types import ChangeWish
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
@@ -21,7 +20,7 @@ from workspaces.rules.rights import ROLES
 from workspaces.services import credentials, people, profiles, signing, workspaces
 from workspaces.services.approvals import deny_request, set_four_eyes, withdraw_request
 from workspaces.services.credentials import KeyWish
-from workspaces.types import Actor, Decider, Origin
+from workspaces.types import Actor, ChangeWish, Decider, Origin
 
 ORIGIN = Origin(address="192.0.2.9", request_id="req-of-an-act")
 ACTOR = Actor(

@@ -10,7 +10,7 @@ from django.utils import timezone
 from agentstate.services import erasure as states
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
-from privacy.types import ChangeWish, Target
+from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
 from tests.privacy.packages import build
@@ -30,7 +30,7 @@ from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.scopes import scope_of
 from workspaces.services import credentials, people
-from workspaces.types import WorkspaceRef
+from workspaces.types import ChangeWish, WorkspaceRef
 
 PHONE = "+5511912345678"
 SCOPE_ID = "cast-conversation"

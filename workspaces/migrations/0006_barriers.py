@@ -152,6 +152,12 @@ class Migration(migrations.Migration):
                         base_field=models.UUIDField(), default=list, size=None
                     ),
                 ),
+                (
+                    "named_profile_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(), default=list, size=None
+                    ),
+                ),
                 ("scope_kind", models.CharField(default="", max_length=12)),
                 ("scope_hash", models.BinaryField(max_length=32, null=True)),
                 ("began_at", models.DateTimeField()),
