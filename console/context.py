@@ -9,11 +9,14 @@ from console.navigation import navigation
 from privacy.selectors import erasures
 from workspaces import access
 from workspaces.models import Person
+from workspaces.rules import approvals as rules
+from workspaces.rules.approvals import ASKED
+from workspaces.selectors.approvals import waiting_for_others
 from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
 ERASURE_READERS = frozenset({"request_erasure", "approve_erasure"})
-COUNTED_UP_TO = 999
+MAX_COUNT = 99
 THEMES = ("auto", "light", "dark")
 
 
@@ -36,6 +39,29 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return context
 
 
+def _counts(person: Person, workspace: WorkspaceRef | None, may: frozenset[str]) -> dict[str, int]:
+    """Count what waits for somebody, where they may see it: no more than the navigation shows."""
+    if workspace is None:
+        return {}
+    with access.bound(workspace.id):
+        return _waiting_changes(person, may) | _open_erasures(may)
+
+
+def _waiting_changes(person: Person, may: frozenset[str]) -> dict[str, int]:
+    """Count the changes of others that the person may decide about."""
+    kinds = [kind for kind in ASKED if any(rules.may(act, kind, may) for act in ("approve", "publish"))]
+    if not kinds:
+        return {}
+    waiting = waiting_for_others(but=person.id).filter(kind__in=kinds)
+    return {"approvals": waiting[:MAX_COUNT].count()}
+
+
+def _open_erasures(may: frozenset[str]) -> dict[str, int]:
+    if may.isdisjoint(ERASURE_READERS):
+        return {}
+    return {"erasures": erasures.open_requests()[:MAX_COUNT].count()}
+
+
 def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
     own = access.workspaces_of(person)
     workspace: WorkspaceRef | None = getattr(request, "workspace", None)
@@ -49,15 +75,6 @@ def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
         "person": person,
         "workspace": workspace,
         "workspaces": own,
-        "nav": navigation(request.path, workspace, may, _counts(workspace, may)),
+        "nav": navigation(request.path, workspace, may, _counts(person, workspace, may)),
         "may": may,
     }
-
-
-def _counts(workspace: WorkspaceRef | None, may: frozenset[str]) -> dict[str, int | str]:
-    """Count what waits for somebody, capped, where they may see it: one query."""
-    if workspace is None or may.isdisjoint(ERASURE_READERS):
-        return {}
-    with access.bound(workspace.id):
-        count = erasures.open_requests()[: COUNTED_UP_TO + 1].count()
-    return {"erasures": f"{COUNTED_UP_TO:,}+" if count > COUNTED_UP_TO else count}

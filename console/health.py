@@ -1,5 +1,6 @@
 """Whether the process lives, whether it is ready, and what it has counted (PL-11)."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,11 +9,14 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 from kombu.connection import Connection
 
 from console import metrics
+from workspaces import outside
+from workspaces.services import checkpoints
 
 
 @require_safe
@@ -31,12 +35,15 @@ def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001  (a view takes
         "hot_store": _hot_store(),
         "broker": _broker(),
     }
-    ready = all(checks.values())
     body: dict[str, Any] = {name: "ok" if passed else "missing" for name, passed in checks.items()}
     warnings = _warnings()
+    status = "ready" if all(checks.values()) else "not_ready"
+    if status == "ready":
+        restored, late = _history()
+        status, warnings = "restore_detected" if restored else status, warnings + late
     if warnings:
         body["warnings"] = warnings
-    return JsonResponse({"status": "ready" if ready else "not_ready", **body}, status=200 if ready else 503)
+    return JsonResponse({"status": status, **body}, status=200 if status == "ready" else 503)
 
 
 @require_safe
@@ -111,6 +118,32 @@ def _hot_store_warnings(chosen: Mapping[str, str]) -> list[str]:
     if chosen.get("cluster-enabled") == "yes":
         warnings.append("hot_store_is_a_cluster")
     return warnings
+
+
+_LOOK_AGAIN_SECONDS = 60.0
+_sound_until: dict[str, float] = {}
+
+
+def forget_history() -> None:
+    """Forget that the database was found to hold what it held, as a new process would."""
+    _sound_until.clear()
+
+
+def _history() -> tuple[bool, list[str]]:
+    """Tell whether the database was set back behind its checkpoints (PR-15b), with warnings about their place.
+
+    A database that was not is looked at again after a minute; one that was, until the restore is dealt with.
+    """
+    late = ["documents_wait_to_leave"] if outside.is_late(now=timezone.now()) else []
+    if time.monotonic() < _sound_until.get(settings.CHECKPOINTS_URL, 0):
+        return False, late
+    try:
+        lost = checkpoints.lost_history()
+    except (OSError, ValueError):
+        return False, [*late, "checkpoints_unreadable"]
+    if not lost:
+        _sound_until[settings.CHECKPOINTS_URL] = time.monotonic() + _LOOK_AGAIN_SECONDS
+    return bool(lost), late
 
 
 def _broker() -> bool:

@@ -1,7 +1,6 @@
 """The navigation: what a person may not open is absent from it."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ class Item(msgspec.Struct, frozen=True):
     url: str
     icon: str
     current: bool
-    count: int | str = 0
+    count: int = 0
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -42,9 +41,10 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
     (
         _("Privacy"),
         (
-            Place("erasures", "inbox", _("Erasure requests")),
+            Place("erasures", "circle-user-round", _("Erasure requests")),
             Place("holds", "lock", _("Legal holds")),
             Place("retention", "clock", _("Retention")),
+            Place("approvals", "inbox", _("Approvals")),
         ),
     ),
     (
@@ -68,20 +68,19 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
 
 
 def navigation(
-    path: str,
-    workspace: WorkspaceRef | None,
-    may: frozenset[str],
-    counts: Mapping[str, int | str] = MappingProxyType({}),
+    path: str, workspace: WorkspaceRef | None, may: frozenset[str], counts: Mapping[str, int]
 ) -> list[Group]:
-    """Give the groups of the navigation for one person in one workspace; `counts` is what waits in a place."""
+    """Give the groups of the navigation for one person in one workspace, with the counts of what waits by place."""
     home = reverse("console:home")
     overview = Item(title=_("Overview"), url=home, icon="gauge", current=path == home)
     groups = [Group(title=None, items=[overview])]
     if workspace is None:
         return groups
     for title, places in PLACES:
-        opened = _open_places(places, workspace, may)
-        items = [_item(path, place, url, workspace, counts.get(place.name, 0)) for place, url in opened]
+        items = [
+            _item(path, place, url, workspace, counts.get(place.name, 0))
+            for place, url in _open_places(places, workspace, may)
+        ]
         if items:
             groups.append(Group(title=title, items=items))
     return groups
@@ -102,7 +101,7 @@ def _open_places(
             yield place, url
 
 
-def _item(path: str, place: Place, url: str, workspace: WorkspaceRef, count: int | str) -> Item:
+def _item(path: str, place: Place, url: str, workspace: WorkspaceRef, count: int) -> Item:
     ground = reverse("console:workspace", args=[workspace.slug])
     own = (url, *(ground + part for part in place.parts))
     return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(own), count=count)

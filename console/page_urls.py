@@ -3,6 +3,7 @@
 from django.urls import path
 
 from console.views import (
+    approvals,
     audit,
     documents,
     erasure_changes,
@@ -86,6 +87,14 @@ urlpatterns = [
     path("w/<slug:slug>/documents/object-types/draft/", types.types_draft, name="types_draft"),
     path("w/<slug:slug>/types/<slug:name>/", types.type_page, name="type"),
     path("w/<slug:slug>/documents/<slug:kind>/", documents.document, name="document"),
+    path("w/<slug:slug>/approvals/", approvals.approvals, name="approvals"),
+    path("w/<slug:slug>/approvals/four-eyes/", approvals.four_eyes, name="four_eyes"),
+    path("w/<slug:slug>/approvals/<uuid:request_id>/", approvals.approval, name="approval"),
+    path(
+        "w/<slug:slug>/approvals/<uuid:request_id>/<slug:act>/",
+        approvals.approval_act,
+        name="approval_act",
+    ),
     path("w/<slug:slug>/keys/", keys.keys, name="keys"),
     path("w/<slug:slug>/keys/new/", keys.key_new, name="key_new"),
     path("w/<slug:slug>/keys/<uuid:key_id>/rotate/", keys.key_rotate, name="key_rotate"),
@@ -99,6 +108,7 @@ urlpatterns = [
     ),
     path("w/<slug:slug>/people/<uuid:person_id>/roles/", people.person_roles, name="person_roles"),
     path("w/<slug:slug>/audit/", audit.audit, name="audit"),
+    path("w/<slug:slug>/audit/export/<slug:form>/", audit.audit_export, name="audit_export"),
     path("w/<slug:slug>/audit/<uuid:entry_id>/", audit.audit_entry, name="audit_entry"),
     path("w/<slug:slug>/tokens/new/", me.token_new, name="token_new"),
     path("w/<slug:slug>/tokens/<uuid:token_id>/revoke/", me.token_revoke, name="token_revoke"),

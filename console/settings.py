@@ -189,6 +189,10 @@ SPECTACULAR_SETTINGS = {
             "description": "The small state that an agent's code keeps between turns.",
         },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
+        {
+            "name": "Subject packages",
+            "description": "All that is kept about a person, as a zip behind a link.",
+        },
         {"name": "Documents", "description": "What a workspace has decided: features, types, masking."},
         {
             "name": "Privacy",

@@ -10,17 +10,7 @@ import msgspec
 from agentstate.types import TypeEffects
 from workspaces.rules.documents import Change
 from workspaces.rules.handles import Handle
-from workspaces.types import AuditObject, FieldProblem
-
-
-class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
-    """A version that somebody wants: what it replaces, why, and which held fields it drops (PR-2, PR-3)."""
-
-    kind: str
-    document: Any
-    reason: str
-    replaces: int
-    drop: tuple[str, ...] = ()
+from workspaces.types import AuditObject, FieldProblem, Moment, WorkspaceRef
 
 
 class Act(msgspec.Struct, frozen=True):
@@ -85,3 +75,34 @@ class DryRun(msgspec.Struct, frozen=True):
     profiles: int
     held_by: tuple[UUID, ...] = ()
     earliest: datetime | None = None
+
+
+class PackageSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """The person of a subject package as they are found when it is built, and the documents in force (PR-18)."""
+
+    workspace: WorkspaceRef
+    profile_id: UUID
+    pseudonym: str
+    handle_ids: tuple[UUID, ...]
+    live: Mapping[str, Any]
+    now: datetime
+
+
+class PackagedHandle(msgspec.Struct, frozen=True):
+    """A handle in a subject package: its value is kept nowhere (PL-6)."""
+
+    type: str
+    hint: str
+    created_at: Moment
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A record of a subject package for people: a title, and rows of a name, a text and a remark."""
+
+    title: str
+    rows: tuple[tuple[str, str, str], ...]
+
+    @property
+    def length(self) -> int:
+        """Give about how many bytes it takes."""
+        return sum(200 + sum(map(len, row)) for row in self.rows)

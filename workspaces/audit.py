@@ -1,14 +1,11 @@
 """Writing the audit (PR-21, PR-22): one entry, inside the transaction of the act, chained to the one before."""
 
-import hashlib
 import os
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
-import msgspec
-import orjson
-import rfc8785
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
@@ -21,10 +18,21 @@ from workspaces.models import (
     DeploymentAuditEntry,
     DeploymentAuditHead,
 )
-from workspaces.models.audit import ChainedEntry
+from workspaces.models.audit import ChainedEntry, ChainHead
+from workspaces.rules import chains
+from workspaces.rules.chains import Base, ChainState
 from workspaces.types import Actor, AuditObject
 
 NOTHING = AuditObject(kind="", id="")
+DEPLOYMENT = "deployment"
+"""The name of the deployment's own chain; a workspace's is the workspace's id."""
+
+# In the order that workspaces.rules.chains.Walk takes.
+_COLUMNS = (
+    "id::text, seq, at::text, act, actor_kind, actor_id, actor_name, to_json(actor_roles)::text, address, request_id,"
+    " object_kind, object_id, reason, result, facts::text, previous_hash, hash"
+)
+_ROWS_AT_A_TIME = 5000
 
 
 class ActWithoutTransaction(RuntimeError):
@@ -69,7 +77,7 @@ def record_outside(
     DeploymentAuditHead.objects.bulk_create([DeploymentAuditHead(id=1)], ignore_conflicts=True)
     head = DeploymentAuditHead.objects.select_for_update().get(id=1)
     entry = DeploymentAuditEntry(act=act, at=now, result=result, facts=facts or {}, **_who(actor, on))
-    _append(entry, head, chain="deployment")
+    _append(entry, head, chain=DEPLOYMENT)
     return entry
 
 
@@ -83,52 +91,89 @@ def clean_reason(reason: str) -> str:
 
 def entry_hash(entry: ChainedEntry, *, chain: str) -> bytes:
     """Hash an entry over its canonical JSON (RFC 8785), the hash before it included."""
-    return hashlib.sha256(rfc8785.dumps(_hashed(entry, chain))).digest()
+    return chains.hash_of(hashed_members(entry, chain=chain))
 
 
-class ChainState(msgspec.Struct, frozen=True):
-    """What a walk along a chain found: how many entries verify, and the number of the first that does not."""
+def hashed_members(entry: ChainedEntry, *, chain: str) -> dict[str, Any]:
+    """Give what an entry is hashed over, so that who reads it can hash it again."""
+    return chains.hashed_members(
+        chain=chain,
+        id=str(entry.id),
+        seq=entry.seq,
+        at=entry.at,
+        act=entry.act,
+        actor=[entry.actor_kind, entry.actor_id, entry.actor_name, *entry.actor_roles],
+        address=entry.address,
+        request_id=entry.request_id,
+        on=[entry.object_kind, entry.object_id],
+        reason=entry.reason,
+        result=entry.result,
+        facts=entry.facts,
+        previous_hash=bytes(entry.previous_hash),
+    )
 
-    entries: int
-    first_bad: int | None = None
+
+def is_in_place(entry: AuditEntry) -> bool:
+    """Tell whether one entry of the bound workspace has its hash, and the hash of the entry before it."""
+    before = AuditEntry.objects.filter(seq=entry.seq - 1).values_list("hash", flat=True).first()
+    head = AuditHead.objects.get()
+    if before is None and entry.seq == head.base_seq + 1:
+        before = head.base_hash
+    is_hashed = bytes(entry.hash) == entry_hash(entry, chain=str(bound_workspace_id()))
+    return is_hashed and before is not None and bytes(before) == bytes(entry.previous_hash)
 
 
-def verify_chain() -> ChainState:
-    """Walk the bound workspace's chain to its head (PR-22); entries that are appended meanwhile are left alone."""
-    return _walk(AuditEntry.objects.all(), AuditHead.objects.all(), chain=str(bound_workspace_id()))
+def verify_chain(*, wanted: Iterable[int] = ()) -> ChainState:
+    """Walk the bound workspace's chain to its head (PR-22); entries that are appended meanwhile are left alone.
+
+    It begins behind the checkpoint that stands for removed entries. The hashes of the `wanted` entries are in the
+    answer.
+    """
+    heads = AuditHead.objects.all()
+    head = heads.first() or AuditHead()
+    return _walk(AuditEntry.objects.all(), heads, head, str(bound_workspace_id()), frozenset(wanted))
 
 
-def verify_deployment_chain() -> ChainState:
+def verify_deployment_chain(*, wanted: Iterable[int] = ()) -> ChainState:
     """Walk the deployment's chain to its head (PR-22)."""
-    return _walk(DeploymentAuditEntry.objects.all(), DeploymentAuditHead.objects.all(), chain="deployment")
+    heads = DeploymentAuditHead.objects.all()
+    head = heads.first() or DeploymentAuditHead()
+    return _walk(DeploymentAuditEntry.objects.all(), heads, head, DEPLOYMENT, frozenset(wanted))
 
 
-def _walk(entries: QuerySet[Any], heads: QuerySet[Any], *, chain: str) -> ChainState:
-    head = heads.first()
-    end, previous, seq = (head.seq, bytes(head.hash)) if head else (0, bytes(32)), bytes(32), 0
-    for entry in entries.filter(seq__lte=end[0]).order_by("seq").iterator(chunk_size=1000):
-        seq += 1
-        if not _follows(entry, previous, seq, chain):
-            return ChainState(entries=seq - 1, first_bad=seq)
-        previous = bytes(entry.hash)
-    has_strays = entries.filter(seq__gt=Coalesce(heads.values("seq")[:1], 0)).exists()
-    is_whole = (seq, previous) == end and not has_strays
-    return ChainState(entries=seq, first_bad=None if is_whole else seq + 1)
+def _walk(
+    entries: QuerySet[Any], heads: QuerySet[Any], head: ChainHead, chain: str, wanted: frozenset[int]
+) -> ChainState:
+    """Walk from the base to the head, and look for entries before the one and behind the other."""
+    walk = chains.Walk(chain, Base(head.base_seq, bytes(head.base_hash)), wanted=wanted)
+    rows = _rows(entries.model._meta.db_table, head, chain)  # noqa: SLF001  (Django's documented way)
+    is_whole = (
+        not entries.filter(seq__lte=head.base_seq).exists()
+        and all(map(walk.step, rows))
+        and (walk.seq, walk.hash) == (head.seq, bytes(head.hash))
+        and not _has_strays(entries, heads)
+    )
+    return ChainState(
+        entries=walk.seq - head.base_seq,
+        first_bad=None if is_whole else walk.seq + 1,
+        base=head.base_seq,
+        hashes=walk.hashes,
+    )
 
 
-def _follows(entry: ChainedEntry, previous: bytes, seq: int, chain: str) -> bool:
-    in_place = entry.seq == seq and bytes(entry.previous_hash) == previous
-    return in_place and _is_hashed(entry, chain)
+def _has_strays(entries: QuerySet[Any], heads: QuerySet[Any]) -> bool:
+    """Find entries behind the head as it is now: what was appended since the walk began is none."""
+    return entries.filter(seq__gt=Coalesce(heads.values("seq")[:1], 0)).exists()
 
 
-def _is_hashed(entry: ChainedEntry, chain: str) -> bool:
-    """Compare the hash: first over a writer ten times as fast, whose text is the same for all but odd numbers."""
-    stored = bytes(entry.hash)
-    try:
-        text = orjson.dumps(_hashed(entry, chain), option=orjson.OPT_SORT_KEYS)
-        return stored == hashlib.sha256(text).digest() or stored == entry_hash(entry, chain=chain)
-    except (TypeError, rfc8785.CanonicalizationError):  # what has no canonical form was not written by us
-        return False
+def _rows(table: str, head: ChainHead, chain: str) -> Iterator[Any]:
+    """Read a chain by a cursor of the server: tuples of text, in one query, a few thousand at a time."""
+    of_workspace, whose = ("", []) if chain == DEPLOYMENT else (" AND workspace_id = %s", [chain])
+    query = f"SELECT {_COLUMNS} FROM {table} WHERE seq > %s AND seq <= %s{of_workspace} ORDER BY seq"  # noqa: S608
+    with transaction.atomic(), connection.chunked_cursor() as cursor:
+        cursor.execute(query, [head.base_seq, head.seq, *whose])
+        while rows := cursor.fetchmany(_ROWS_AT_A_TIME):
+            yield from rows
 
 
 def _require_transaction() -> None:
@@ -155,21 +200,3 @@ def _append(entry: ChainedEntry, head: AuditHead | DeploymentAuditHead, *, chain
     entry.save(force_insert=True)
     head.seq, head.hash = entry.seq, entry.hash
     head.save(update_fields=["seq", "hash"])
-
-
-def _hashed(entry: ChainedEntry, chain: str) -> dict[str, Any]:
-    return {
-        "chain": chain,
-        "id": str(entry.id),
-        "seq": entry.seq,
-        "at": entry.at.astimezone(UTC).isoformat(),
-        "act": entry.act,
-        "actor": [entry.actor_kind, entry.actor_id, entry.actor_name, *entry.actor_roles],
-        "address": entry.address,
-        "request_id": entry.request_id,
-        "object": [entry.object_kind, entry.object_id],
-        "reason": entry.reason,
-        "result": entry.result,
-        "facts": entry.facts,
-        "previous_hash": bytes(entry.previous_hash).hex(),
-    }

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -35,7 +35,10 @@ from workspaces.models import DeploymentKey, HeldKey, RetiredKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
 
 NONCE_BYTES = 12
+SEAL_BYTES = NONCE_BYTES + 16
+"""How much longer what is sealed is than what it holds: the nonce and the tag."""
 KEPT_UNWRAPPED_SECONDS = 60.0
+CHUNK_BYTES = 64 * 1024
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
 NOTHING_SEEN: Mapping[UUID, Seen] = MappingProxyType({})
@@ -82,6 +85,37 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
         return AESGCM(key.secret).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], context)
     except (InvalidTag, ValueError) as error:
         raise Tampered from error
+
+
+def sealed_chunks(key: Key, parts: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
+    """Seal a file of any size in chunks of 64 KiB, as its bytes come; there is always at least one (PL-12).
+
+    Each is bound to `context` (which object it belongs to), to its index, and to whether it is the last.
+    """
+    index, waiting = 0, bytearray()
+    for part in parts:
+        waiting += part
+        while len(waiting) > CHUNK_BYTES:
+            yield seal(key, bytes(waiting[:CHUNK_BYTES]), context=context_of(*context, index, False))
+            del waiting[:CHUNK_BYTES]
+            index += 1
+    yield seal(key, bytes(waiting), context=context_of(*context, index, True))
+
+
+def opened_chunks(key: Key, chunks: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
+    """Open what `sealed_chunks` gave, in order; no byte of a chunk leaves before it is verified (PL-12).
+
+    Raises Tampered at the first chunk that was altered or moved, and at the end of a file that was cut.
+    """
+    index, sealed = 0, None
+    for following in chunks:
+        if sealed is not None:
+            yield unseal(key, sealed, context=context_of(*context, index, False))
+            index += 1
+        sealed = following
+    if sealed is None:
+        raise Tampered
+    yield unseal(key, sealed, context=context_of(*context, index, True))
 
 
 def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:

@@ -153,6 +153,22 @@ class InvalidDocument(Problem):
     title = "The document cannot be published as it is"
 
 
+class ApprovalRequired(Problem):
+    """Four eyes hold, and nobody else has approved exactly this (PR-2b)."""
+
+    code = "approval_required"
+    status = 409
+    title = "This takes the approval of another person"
+
+
+class OwnChange(Problem):
+    """The author of a change never approves it (PR-2b)."""
+
+    code = "own_change"
+    status = 403
+    title = "Nobody approves a change of their own"
+
+
 class RoleNotAllowed(Problem):
     code = "role_not_allowed"
     status = 403
@@ -183,3 +199,7 @@ class Tampered(Problem):
 
 class NotSigned(Exception):
     """A document's signature is not by a given key, or not over what the document says now (PR-20b)."""
+
+
+class ChainDamaged(Exception):
+    """An audit chain does not verify: nothing of it may be removed (PR-22)."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.db import transaction
 from django.utils import timezone
@@ -12,6 +13,13 @@ from workspaces import encryption
 from workspaces.models import SigningKey
 from workspaces.rules import signatures
 from workspaces.types import PublicKey
+
+
+class Rotation(msgspec.Struct, frozen=True):
+    """The key that signs from now on, and what the one before it signed about it."""
+
+    key: PublicKey
+    handover: dict[str, Any]
 
 
 def sign(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,14 +47,27 @@ def public_keys() -> list[PublicKey]:
     return [_public(key) for key in SigningKey.objects.order_by("created_at")]
 
 
-def rotate(*, now: datetime) -> PublicKey:
-    """Retire the key that signs now and make the next one, in the caller's transaction."""
+def public_keys_with_current() -> list[PublicKey]:
+    """List the same, with a first key made where there was none: for a document that names its own keys."""
+    _current()
+    return public_keys()
+
+
+def rotate(*, now: datetime) -> Rotation:
+    """Retire the key that signs now and make the next one, in the caller's transaction.
+
+    The retiring key signs, as its last document, one of the kind `signing_key` that names the next.
+    """
     with transaction.atomic():
-        list(SigningKey.objects.select_for_update().filter(retired_at=None))
-        SigningKey.objects.filter(retired_at=None).update(retired_at=now)
+        retiring = SigningKey.objects.select_for_update().get(id=_current().id)
         key = _new_key(now=now)
+        handover = sign(
+            {"kind": "signing_key", "at": now.isoformat(), "keys": [msgspec.to_builtins(_public(key))]}
+        )
+        retiring.retired_at = now
+        retiring.save(update_fields=["retired_at"])
         key.save(force_insert=True)
-    return _public(key)
+    return Rotation(key=_public(key), handover=handover)
 
 
 def _current() -> SigningKey:

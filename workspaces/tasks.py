@@ -4,7 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from workspaces import access, outside
-from workspaces.services import answers, encryption
+from workspaces.services import answers, chains, checkpoints, encryption
 
 
 @shared_task(name="workspaces.tasks.forget_answers")
@@ -30,3 +30,16 @@ def destroy_retired_keys() -> None:
 def deliver_outside() -> None:
     """Deliver the signed documents that wait to leave the database (PR-15b, PR-22)."""
     outside.deliver_waiting()
+
+
+@shared_task(name="workspaces.tasks.make_checkpoints")
+def make_checkpoints() -> None:
+    """Sign the head of every audit chain, for the place outside (PR-22)."""
+    checkpoints.make_checkpoints(now=timezone.now())
+
+
+@shared_task(name="workspaces.tasks.verify_audit")
+def verify_audit() -> None:
+    """Verify every audit chain and note what was found, which the console shows (PR-22)."""
+    for chain in checkpoints.every_chain():
+        chains.verify_and_note(chain, now=timezone.now())

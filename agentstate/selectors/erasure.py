@@ -16,7 +16,7 @@ def covered(erasure: Erasure) -> QuerySet[State]:
     """
     live = State.objects.filter(life=State.Life.LIVE)
     if erasure.scope_hash is not None:
-        return live.filter(scope_hash=erasure.scope_hash, created_at__lte=erasure.began_at)
+        return live.filter(scope_hash=erasure.scope_hash)
     naming = Q(handle_id__in=erasure.handle_ids)
     alone = scopes_alone(erasure).values("scope_hash")
     return live.filter(naming | Q(handle_id=None, scope_hash__in=alone))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import Q
 
 from agentstate import access, documents
 from agentstate.models import ErasedRead, State
@@ -32,14 +33,19 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 @transaction.atomic
-def mark(erasure: Erasure) -> Marked:
-    """Mark what an erasure covers, so that nothing else comes to it, and say which keys are to be barred (PR-11)."""
+def mark(erasure: Erasure, *, is_again: bool = False) -> Marked:
+    """Mark what an erasure covers, so that nothing else comes to it, and say which keys are to be barred (PR-11).
+
+    Marking again comes to what was being written at the first time, and leaves alone what began after it.
+    """
     scopes = tuple(scopes_alone(erasure).values_list("scope_hash", "hash_key_id").distinct())
     rows = covered(erasure).filter(erasure_id=None)
+    if is_again:
+        rows = rows.filter(Q(handle_id__in=erasure.handle_ids) | Q(created_at__lte=erasure.began_at))
     found = list(rows.select_for_update(of=("self",)).values_list("id", "handle_id", "data_key_id"))
     State.objects.filter(id__in=[row[0] for row in found]).update(erasure_id=erasure.id)
     handles = set(erasure.handle_ids)
-    keys = tuple(key for _, handle, key in found if handle not in handles)
+    keys = tuple(key for _, handle, key in found if key is not None and handle not in handles)
     return Marked(len(found), keys, tuple((bytes(scope), key) for scope, key in scopes))
 
 
@@ -60,26 +66,26 @@ def finish(workspace: WorkspaceRef, row: StateRow | None) -> bool:
     marked = State.objects.filter(id=row.id, erasure_id__isnull=False).first() if row else None
     if marked is None:
         return False
-    erasure = Erasure.objects.get(id=marked.erasure_id)
+    erasure = Erasure.objects.get(id__in=[marked.erasure_id])
     _erase(workspace, erasure, marked, barriers.digest_key(workspace, erasure))
     return True
 
 
 def require_new(row: StateRow, caller: Caller, *, written_at: datetime | None, now: datetime) -> None:
     """Refuse a write of an erased state that is older than the erasure, or may be (PR-12). Raises SubjectErased."""
-    reads = ErasedRead.objects.filter(
-        state_id=row.id, source_id=caller.source_id, read_at__gte=row.updated_at
-    )
-    was_read = written_at is None and reads.exists()
+    reads = ErasedRead.objects.filter(state_id=row.id, source_id__in=[caller.source_id])
+    was_read = written_at is None and reads.filter(read_at__gte=row.updated_at).exists()
     rules.require_new(row.updated_at, written_at=written_at, was_read=was_read, now=now)
 
 
 def note_read(row: StateRow, caller: Caller, *, now: datetime) -> None:
     """Note that a source was told that an erased state is not there (PR-12); a database that is away notes nothing."""
+    if caller.source_id is None:
+        return
     read = ErasedRead(state_id=row.id, source_id=caller.source_id, read_at=now)
     with suppress(OperationalError, IntegrityError):
         # The hot store may know a tombstone that the sweep has taken.
-        if caller.source_id is not None and State.objects.filter(id=row.id).exists():
+        if State.objects.filter(id=row.id).exists():
             ErasedRead.objects.bulk_create(
                 [read], update_conflicts=True, update_fields=["read_at"], unique_fields=["state", "source"]
             )

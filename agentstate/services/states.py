@@ -348,8 +348,9 @@ def _require_new(attempt: _Attempt) -> None:
     """Refuse what was made before an erasure, and what may have been (PR-12)."""
     write, row, values = attempt.write, attempt.row, _people_named(attempt.write, attempt.place)
     # A life began after any erasure, and so did what was made in it.
-    is_same = row is not None and attempt.life.is_live and _names_the_same(attempt.workspace, values, row)
-    if is_same and (write.written_at is None or write.written_at >= row.created_at):
+    began_at = row.created_at if row is not None and attempt.life.is_live else None
+    is_same = row is not None and _names_the_same(attempt.workspace, values, row)
+    if began_at is not None and is_same and (write.written_at is None or write.written_at >= began_at):
         return
     people = [handle_hash(attempt.workspace, value) for value in values]
     barriers.require_not_erased([attempt.scope.hash, *people], written_at=write.written_at)

@@ -1,27 +1,38 @@
 """The audit log and its entries (PR-23)."""
 
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.pages import asked, here, workspace_page
+from console.exports import TYPES, attachment, csv_lines, json_lines
+from console.pages import actor, asked, here, workspace_page
 from console.rows import AuditRow, Fact, Filter, named, object_words, result_status
 from workspaces import access
+from workspaces.audit import hashed_members, is_in_place
 from workspaces.models import AuditEntry
 from workspaces.paging import page
 from workspaces.rules.rights import ROLE_TITLES
-from workspaces.selectors.audit import AuditFilter, entries, known_acts, known_object_kinds, neighbours
+from workspaces.selectors.audit import (
+    AuditFilter,
+    chain_head,
+    entries,
+    known_acts,
+    known_object_kinds,
+    neighbours,
+)
 from workspaces.selectors.people import members
+from workspaces.services.audit import export_entries
 
 COUNTED_UP_TO = 1000
 YEARS = range(1970, 2200)
+_COLUMNS = ("number", "time", "actor", "as", "action", "object", "reason", "result")
 
 
 @require_safe
@@ -36,8 +47,11 @@ def audit(request: Any) -> HttpResponse:
         "filters": _filters(request),
         "entries": [_row(request, entry) for entry in listed.rows],
         "page": {"newer": listed.newer, "older": listed.older, "count": count},
-        "exports": [],
-        "chain": None,
+        "exports": [
+            {"label": _("CSV"), "url": here(request, "audit_export", "csv")},
+            {"label": _("JSON Lines"), "url": here(request, "audit_export", "jsonl")},
+        ],
+        "head": chain_head(),
     }
     return render(request, "console/audit.html", context)
 
@@ -64,6 +78,31 @@ def audit_entry(request: Any, entry_id: UUID) -> HttpResponse:
         "list_url": here(request, "audit", **query),
     }
     return render(request, "console/audit_entry.html", context)
+
+
+@require_safe
+@workspace_page("view_audit")
+def audit_export(request: Any, form: str) -> StreamingHttpResponse:
+    """Download what passes the filters: the columns of the list as CSV, whole entries as JSON Lines (PR-23)."""
+    if form not in TYPES:
+        raise Http404
+    now = timezone.now()
+    rows = export_entries(
+        workspace=request.workspace, filters=_filter(request), form=form, actor=actor(request), now=now
+    )
+    chain = str(request.workspace.id)
+    lines = (
+        csv_lines(_COLUMNS, map(_cells, rows))
+        if form == "csv"
+        else json_lines(hashed_members(row, chain=chain) | {"hash": bytes(row.hash).hex()} for row in rows)
+    )
+    return attachment(lines, name=f"audit-{request.workspace.slug}-{now:%Y%m%dT%H%M%SZ}", form=form)
+
+
+def _cells(entry: AuditEntry) -> tuple[Any, ...]:
+    at = entry.at.astimezone(UTC).isoformat()
+    on = f"{entry.object_kind}:{entry.object_id}" if entry.object_id else entry.object_kind
+    return entry.seq, at, entry.actor_name, _as(entry), entry.act, on, entry.reason, entry.result
 
 
 def _filter(request: Any) -> AuditFilter:
@@ -139,6 +178,7 @@ def _facts(entry: AuditEntry) -> list[Fact]:
         Fact(label=_("Object"), value=f"{entry.object_kind} {entry.object_id}".strip(), mono=True),
         Fact(label=_("Reason"), value=entry.reason),
         Fact(label=_("Request"), value=entry.request_id, mono=True, copy=_("Copy the request id")),
+        Fact(label=_("Place in the chain"), status="verified" if is_in_place(entry) else "broken"),
         Fact(label=_("Hash"), value=bytes(entry.hash).hex(), mono=True, copy=_("Copy the hash")),
         Fact(label=_("Hash before"), value=bytes(entry.previous_hash).hex(), mono=True),
     ]

@@ -14,7 +14,7 @@ from privacy.errors import NotPossibleNow
 Refusal = Literal["no_match", "legal_hold", "identity_not_verified", "duplicate"]
 REFUSALS: tuple[Refusal, ...] = ("no_match", "legal_hold", "identity_not_verified", "duplicate")
 
-STEPS = ("barrier", "working_memory", "people", "verify", "receipt")
+STEPS = ("barrier", "working_memory", "packages", "people", "verify", "receipt")
 
 NOT_PROVED = (
     "Copies that were made outside the server before, such as exports, screenshots and logs of other systems.",
@@ -38,11 +38,18 @@ def require_may_become(status: str, wanted: str) -> None:
         raise NotPossibleNow(f"The request is {status}.")
 
 
-def wire_status(status: str) -> str:
+WireStatus = Literal["pending", "running", "completed", "failed"]
+_WIRE: Mapping[str, WireStatus] = {
+    "running": "running",
+    "completed": "completed",
+    "refused": "failed",
+    "failed": "failed",
+}
+
+
+def wire_status(status: str) -> WireStatus:
     """Name a status as the published client knows it: whatever waits is pending, a refusal has failed (PR-9)."""
-    return {"running": "running", "completed": "completed", "refused": "failed", "failed": "failed"}.get(
-        status, "pending"
-    )
+    return _WIRE.get(status, "pending")
 
 
 def receipt(

@@ -1,6 +1,7 @@
 """Requests for erasure as people and callers see them (PR-9, PR-16, PR-17)."""
 
 from datetime import date, datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 from django.db.models import Min, Q, QuerySet, Sum
@@ -67,7 +68,7 @@ def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
     """
     found = _covered(request, now=now)
     people = {found_id for found_id in (request.profile_id,) if found_id is not None}
-    handles = found.exclude(handle_id=None).values("handle_id")
+    handles = found.filter(handle_id__isnull=False).values("handle_id")
     people |= set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
     scopes = {bytes(scope) for scope in found.values_list("scope_hash", flat=True).distinct()}
     scopes |= {bytes(request.scope_hash)} if request.scope_hash else set()
@@ -75,12 +76,12 @@ def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
     return barriers.unsettled_holds().filter(on_it | _keeping(request))
 
 
-def blocked_by(request: ErasureRequest, *, now: datetime) -> str:
+def blocked_by(request: ErasureRequest, *, now: datetime) -> Literal["approval", "hold"] | None:
     """Say what a waiting request waits for: an approval, a hold, or nothing (PR-9)."""
     if request.status in ("received", "verified"):
         return "approval"
     is_waiting = request.status == "approved" and request.erasure_id is None
-    return "hold" if is_waiting and blocking_holds(request, now=now).exists() else ""
+    return "hold" if is_waiting and blocking_holds(request, now=now).exists() else None
 
 
 def dry_run(request: ErasureRequest, *, now: datetime) -> DryRun:
@@ -157,9 +158,9 @@ def _covered(request: ErasureRequest, *, now: datetime) -> QuerySet[State]:
 
 
 def _profile(profile_id: UUID | None) -> Resolved:
-    profile = profiles().filter(id=profile_id).first()
+    profile = profiles().filter(id=profile_id).first() if profile_id else None
     if profile is None:
-        return Resolved(profile_id=None)
+        return Resolved()
     handles = tuple(handle.id for handle in profile.handles.all())
     return Resolved(profile_id=profile.id, handle_ids=handles, is_whole_profile=True)
 

@@ -48,6 +48,8 @@ def begin(
     Handle.objects.filter(id__in=erasure.handle_ids).update(erasure_id=erasure.id)
     Profile.objects.filter(id__in=erasure.profile_ids).update(erasure_id=erasure.id)
     marked = states.mark(erasure)
+    erasure.named_profile_ids = _named(request)
+    erasure.save(update_fields=["named_profile_ids"])
     _leave_tombstones(request, erasure, marked.scopes)
     _plan(request, marked.states)
     request.erasure = erasure
@@ -89,6 +91,13 @@ def _leave_tombstones(
         update_fields=["erased_at", "due_at", "hash_key_id"],
         unique_fields=["workspace", "kind", "hash"],
     )
+
+
+def _named(request: ErasureRequest) -> list[UUID]:
+    """List everybody whom something of the erasure names."""
+    handles = State.objects.filter(erasure_id=request.id, handle_id__isnull=False).values("handle_id")
+    named = set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
+    return sorted(named | ({request.profile_id} if request.profile_id else set()))
 
 
 def _plan(request: ErasureRequest, found: int) -> None:

@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from agentstate.models import State
 from agentstate.services import erasure as states
-from privacy.models import ErasureRequest, ErasureStep
+from privacy.models import ErasureRequest, ErasureStep, PackageRun
 from privacy.services import barriers, receipts
+from privacy.services.packages import Erased, erase_packages
 from workspaces import access, encryption
 from workspaces.barriers import digest_key, note_erased
 from workspaces.encryption import retire_keys
@@ -25,6 +26,7 @@ Status = ErasureRequest.Status
 LEASE = timedelta(seconds=60)
 PAUSE_SECONDS = 0.05
 PATIENCE = 100
+NOTHING_LEFT = Erased()
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -95,7 +97,7 @@ def _stand(work: Work) -> bool:
 
 def _erase_states(work: Work) -> bool:
     """Erase the marked states; what was written under the barred keys while they were marked is marked now."""
-    states.mark(work.erasure)
+    states.mark(work.erasure, is_again=True)
     barriers.stand(workspace=work.workspace, request_id=work.request.id)
     for _ in range(PATIENCE):
         left = states.erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)
@@ -107,6 +109,18 @@ def _erase_states(work: Work) -> bool:
         reached("working_memory.batch")
         time.sleep(PAUSE_SECONDS if left < states.BATCH else 0)
     return False
+
+
+def _erase_packages(work: Work) -> bool:
+    """Remove the packages of everybody whom it names: what it removes is in them too."""
+    named = work.erasure.named_profile_ids
+    for run_id in PackageRun.objects.filter(profile_id__in=named).values_list("id", flat=True):
+        note_erased(work.erasure, "packages", run_id, run_id.bytes, key=work.key)
+    while erase_packages(workspace=work.workspace, profile_ids=named) != NOTHING_LEFT:
+        if not _renew(work.request.id):
+            return False
+    _note_progress(work, "packages", "packages")
+    return True
 
 
 @transaction.atomic
@@ -203,6 +217,7 @@ def _release(request_id: UUID) -> None:
 _STEPS: Mapping[str, Callable[[Work], bool]] = {
     "barrier": _stand,
     "working_memory": _erase_states,
+    "packages": _erase_packages,
     "people": _erase_people,
     "verify": _verify,
     "receipt": _complete,

@@ -1,12 +1,12 @@
 """Erasure over HTTP (PR-9)."""
 
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from privacy.errors import NotPossibleNow
 from privacy.models import ErasureRequest
 from privacy.rules import erasures as rules
 from privacy.selectors import erasures as selectors
@@ -22,7 +22,7 @@ from workspaces.http.views import ApiView
 from workspaces.types import FieldProblem
 
 _NEEDS = Needs(scope="admin", permission="request_erasure")
-_ASKED = {
+_ASKED: dict[str, Any] = {
     "request_id": EXAMPLE_ID,
     "reference": "ER-2026-0142",
     "status": "running",
@@ -50,7 +50,7 @@ class ForgetView(ApiView):
         body=ForgetWish,
         answer=ErasureAnswer,
         status=202,
-        refusals=(errors.Conflict, NotPossibleNow, errors.HotStoreUnavailable, errors.OutcomeUnknown),
+        refusals=(errors.Conflict, errors.HotStoreUnavailable, errors.OutcomeUnknown),
         parameters=(idempotency_key(),),
         examples=(
             example("a person", {"target": "profile", "profile_id": EXAMPLE_ID}, is_request=True),
@@ -116,8 +116,8 @@ def answer(request: ErasureRequest) -> ErasureAnswer:
         request_id=str(request.id),
         reference=request.reference,
         status=rules.wire_status(request.status),
-        blocked_by=selectors.blocked_by(request, now=timezone.now()) or None,
-        refusal=request.refusal or None,
+        blocked_by=selectors.blocked_by(request, now=timezone.now()),
+        refusal=_refusal(request),
         duplicate_of=str(request.duplicate_of_id) if request.duplicate_of_id else None,
         target_kind=request.target,
         target_id=request.target_id,
@@ -128,6 +128,10 @@ def answer(request: ErasureRequest) -> ErasureAnswer:
         receipt_hash=request.receipt_hash or None,
         receipt=request.receipt,
     )
+
+
+def _refusal(request: ErasureRequest) -> rules.Refusal | None:
+    return next((word for word in rules.REFUSALS if word == request.refusal), None)
 
 
 def _target(shape: ForgetWish) -> Target:

@@ -16,15 +16,17 @@ from agentstate.models import SweepRun
 from console import page_urls
 from privacy.models import ErasureRequest
 from privacy.services import erasing, erasures, holds
+from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker
 from privacy.services.holds import HoldWish
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
-from workspaces import access
+from workspaces import access, documents
 from workspaces.models import (
     ApiKey,
     AuditEntry,
+    ChangeRequest,
     FourEyes,
     Invitation,
     Person,
@@ -35,7 +37,7 @@ from workspaces.rules.handles import Handle, canonical
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import people
 from workspaces.services.profiles import handle_of
-from workspaces.types import Actor, Origin, WorkspaceRef
+from workspaces.types import Actor, ChangeWish, Origin, WorkspaceRef
 
 # Nobody's words: where one of them turns up, content has left its place (WM-24, CO-12).
 CANARY = "zq7xcanary"
@@ -92,6 +94,7 @@ class House(msgspec.Struct, frozen=True):
     requests: Mapping[str, UUID]
     hold: UUID
     held: UUID
+    change: UUID
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -110,12 +113,15 @@ class House(msgspec.Struct, frozen=True):
             "entry_id": self.entry,
             "erasure_id": self.requests["completed" if route == "erasure_receipt" else "received"],
             "hold_id": self.hold,
+            "form": "csv",
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
             "name": "order",
             "key": "agent_state",
             "kind": "masking",
+            "request_id": self.change,
+            "act": "deny",
             "uidb64": urlsafe_base64_encode(force_bytes(person.pk)),
             "token": default_token_generator.make_token(person) if reset else self.invitation,
         }
@@ -158,6 +164,7 @@ def build_house() -> House:
             key=ApiKey.objects.get(name="of the house").id,
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
+            change=ask_for_a_change(staff["engineer"]).id,
             requests=requests,
             hold=hold,
             held=held,
@@ -220,6 +227,19 @@ def _ask(
     return erasures.request_erasure(
         workspace=workspace, target=target, asker=asker, reason="For a test", now=timezone.now()
     ).id
+
+
+def ask_for_a_change(author: Person) -> ChangeRequest:
+    """Let somebody propose other regions for the masking of the bound workspace."""
+    live = documents.live("masking")["masking"]
+    wish = ChangeWish(
+        kind="masking",
+        document={**live.body, "regions": ["BR", "PT"]},
+        reason="A new country",
+        replaces=live.version,
+    )
+    actor = people.actor_of(author, Origin())
+    return propose_change(wish=wish, author_id=author.id, actor=actor, now=timezone.now()).change
 
 
 def _quiet(person: Person) -> WorkspaceRef:

@@ -70,7 +70,7 @@ def _house(demo: dict[str, Any]) -> Any:
     from django.utils import timezone
 
     from tests import factories
-    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_and_hold
+    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_and_hold, ask_for_a_change
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
@@ -110,6 +110,7 @@ def _house(demo: dict[str, Any]) -> Any:
             requests=requests,
             hold=hold,
             held=held,
+            change=ask_for_a_change(staff["engineer"]).id,
         )
 
 

@@ -1,18 +1,24 @@
 """The audit log: filtered by choices, turned both ways, entry by entry (PR-23, CO-4)."""
 
+import csv
+import hashlib
+import json
 from datetime import datetime
+from io import StringIO
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+import rfc8785
 from django.test import Client
 from django.utils import timezone
 
 from tests import factories
 from tests.console.conftest import SignedIn
 from workspaces import access, audit
-from workspaces.models import AuditEntry, Person
+from workspaces.models import AuditEntry, AuditHead, Person
 from workspaces.selectors.audit import known_acts, known_object_kinds
+from workspaces.services import chains
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 
@@ -145,3 +151,104 @@ def test_empty_filter_result_says_what_to_do(aurora: WorkspaceRef, client: Clien
     text = client.get(log(aurora), {"action": "nothing.at_all"}).content.decode()
     assert "No entry fits these filters" in text
     assert f'href="{log(aurora)}">Clear all' in text
+
+
+def download(client: Client, workspace: WorkspaceRef, form: str, **filters: str) -> Any:
+    return client.get(f"{log(workspace)}export/{form}/", filters)
+
+
+def body(answer: Any) -> str:
+    return b"".join(answer.streaming_content).decode()
+
+
+def test_download_gives_exactly_the_filtered_rows(
+    aurora: WorkspaceRef, boreal: WorkspaceRef, client: Client, security: Person
+) -> None:
+    """PR-23, CO-4: CSV and JSON Lines have the rows that the filters leave on screen, in their order, and no others."""
+    for _ in range(60):
+        note(aurora, "feature.tested")
+    note(aurora, "other.tested")
+    note(boreal, "feature.tested")
+    answer = download(client, aurora, "csv", action="feature.tested")
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Cache-Control"] == "no-store"
+    assert f'attachment; filename="audit-{aurora.slug}-' in answer["Content-Disposition"]
+    assert answer.streaming
+    head, *table = csv.reader(StringIO(body(answer)))
+    assert head == ["number", "time", "actor", "as", "action", "object", "reason", "result"]
+    with access.bound(aurora.id):
+        numbers = list(
+            AuditEntry.objects.filter(act="feature.tested").order_by("-seq").values_list("seq", flat=True)
+        )
+    assert [int(row[0]) for row in table] == numbers
+    assert {(row[4], row[5]) for row in table} == {("feature.tested", "feature:agent_state")}
+    lines = body(download(client, aurora, "jsonl", action="feature.tested")).splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == numbers
+
+
+def test_downloaded_entries_can_be_verified_by_anybody(aurora: WorkspaceRef, client: Client) -> None:
+    """PR-22, PR-23: a line of JSON is what its hash is over, with the hash beside it."""
+    factories.switch(aurora, "history", on=True)
+    lines = [json.loads(line) for line in body(download(client, aurora, "jsonl")).splitlines()]
+    assert len(lines) > 3
+    for line in lines:
+        stored = line.pop("hash")
+        assert hashlib.sha256(rfc8785.dumps(line)).hexdigest() == stored
+
+
+def test_a_cell_is_no_formula(aurora: WorkspaceRef, client: Client) -> None:
+    """CO-4: what a spreadsheet would run begins with an apostrophe."""
+    for name in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "plain"):
+        note(aurora, "feature.tested", actor=Actor(kind="key", id="k", name=name))
+    _, *table = csv.reader(StringIO(body(download(client, aurora, "csv", action="feature.tested"))))
+    assert [row[2] for row in table] == ["plain", "'\t=1", "'@SUM(A1)", "'-1", "'+1", "'=1+1"]
+
+
+def test_a_download_is_an_act_itself(aurora: WorkspaceRef, client: Client, security: Person) -> None:
+    """PR-21, PR-23: who took which part of the audit, in which form, stands in it."""
+    text = body(download(client, aurora, "csv", action="feature.*", object="feature:agent_state"))
+    assert "audit.export" not in text
+    with access.bound(aurora.id):
+        entry = AuditEntry.objects.latest("seq")
+    assert (entry.act, entry.actor_id, entry.object_id) == ("audit.export", str(security.id), str(aurora.id))
+    assert entry.facts == {
+        "form": "csv",
+        "filters": {"act": "feature.*", "object_kind": "feature", "object_id": "agent_state"},
+    }
+
+
+def test_a_form_that_there_is_not(aurora: WorkspaceRef, client: Client) -> None:
+    """PL-10: an unknown form is no page, and nothing is written down."""
+    before = audit_length(aurora)
+    assert download(client, aurora, "xlsx").status_code == 404
+    assert audit_length(aurora) == before
+
+
+def audit_length(workspace: WorkspaceRef) -> int:
+    with access.bound(workspace.id):
+        return AuditEntry.objects.count()
+
+
+def test_the_last_verification_is_shown(aurora: WorkspaceRef, client: Client) -> None:
+    """PR-22: the log says whether its chain was verified, up to where and when, and what did not hold."""
+    assert "was not verified yet" in client.get(log(aurora)).content.decode()
+    chains.verify_and_note(str(aurora.id), now=timezone.now())
+    text = client.get(log(aurora)).content.decode()
+    assert f"The chain holds up to entry {audit_length(aurora)}" in text
+    with access.bound(aurora.id):
+        AuditHead.objects.update(finding="entry 3 is the first that does not verify")
+    text = client.get(log(aurora)).content.decode()
+    assert "The chain does not hold: entry 3 is the first that does not verify." in text
+
+
+def test_an_entry_shows_whether_it_is_in_its_place(aurora: WorkspaceRef, client: Client) -> None:
+    """PR-22: the hash of an entry is computed when its page is shown, and compared with its neighbour's."""
+    note(aurora, "feature.tested")
+    with access.bound(aurora.id):
+        entries = list(AuditEntry.objects.order_by("seq"))
+        assert all(map(audit.is_in_place, entries))
+        entries[1].reason = "altered"
+        assert not audit.is_in_place(entries[1])
+    page = client.get(f"{log(aurora)}{entries[-1].id}/").content.decode()
+    assert "Place in the chain" in page
+    assert "Verified" in page

@@ -12,7 +12,8 @@ from tests.console.house import EVERY_ROLE, NOBODY, House
 from tests.tables.pages import FORMS, Fields, Form, Refused, refused_forms
 from tests.tables.rights import OPEN_PAGES, PAGES
 from workspaces import access, documents
-from workspaces.models import AuditEntry, Profile
+from workspaces.models import AuditEntry, ChangeRequest, Profile
+from workspaces.selectors.approvals import content_digest, four_eyes
 
 REFUSED = list(refused_forms())
 
@@ -22,7 +23,10 @@ def filled(house: House, fields: Fields) -> dict[str, Any]:
     with access.bound(house.workspace.id):
         live = documents.live("features", "object-types")
         pseudonym = Profile.objects.get(id=house.profile).pseudonym
+        seen, setting = content_digest(access.one(ChangeRequest, id=house.change)), four_eyes().version
     facts = {
+        "{seen}": seen,
+        "{four_eyes_version}": setting,
         "{features_version}": live["features"].version,
         "{types_version}": live["object-types"].version,
         "{pseudonym}": pseudonym,

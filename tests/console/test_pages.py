@@ -124,6 +124,8 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
         "key_new",
         "audit_entry",
         "profile",
+        "approval",
+        "four_eyes",
         "erasure",
         "hold_new",
         "retention",
@@ -142,6 +144,8 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "eras": "Erasure requests",
         "hold": "Legal holds",
         "rete": "Retention",
+        "appr": "Approvals",
+        "four": "Approvals",
     }
     assert current == [places[name[:4]]]
 

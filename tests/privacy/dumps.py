@@ -48,15 +48,13 @@ def restored_dump() -> Iterator[Restored]:
     """Dump the content database and restore it beside itself; drop it at the end."""
     name = f"restored_{uuid4().hex[:12]}"
     programs = installed().postgres / "bin"
-    dump = subprocess.run(
-        [programs / "pg_dump", "-Fc", "-d", _url(connections["default"].settings_dict["NAME"], owner=True)],
-        check=True,
-        capture_output=True,
-    ).stdout
+    source = _url(str(connections["default"].settings_dict["NAME"]), owner=True)
+    save = [str(programs / "pg_dump"), "-Fc", "-d", source]
+    dump = subprocess.run(save, check=True, capture_output=True).stdout
     with logged_in("default", owner=True) as owner:
         owner.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
     try:
-        restore = [programs / "pg_restore", "--exit-on-error", "-d", _url(name, owner=True)]
+        restore = [str(programs / "pg_restore"), "--exit-on-error", "-d", _url(name, owner=True)]
         subprocess.run(restore, input=dump, check=True, capture_output=True)
         yield Restored(name)
     finally:

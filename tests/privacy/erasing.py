@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.utils import timezone
 
 from privacy.models import ErasureRequest
 from privacy.services import erasing
@@ -47,7 +48,7 @@ class House(msgspec.Struct, frozen=True):
     def work(self) -> list[bool]:
         """Do what a worker does, once."""
         with access.bound(self.workspace.id):
-            due = erasing.due(factories.timezone.now())
+            due = erasing.due(timezone.now())
         done = [erasing.run(workspace=self.workspace, request_id=request_id) for request_id in due]
         with access.bound(self.workspace.id):
             destroy_retired_keys(workspace=self.workspace)

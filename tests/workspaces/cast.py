@@ -9,27 +9,29 @@ from django.utils import timezone
 
 from agentstate.models import SweepRun
 from agentstate.services import erasure as states
-from privacy.services import erasures, holds
 from privacy.services.documents import propose_change
-from privacy.services.erasures import Asker
-from privacy.services.holds import HoldWish
-from privacy.types import ChangeWish, Target
+from privacy.services.erasures import Asker, request_erasure
+from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.barriers import digest_key
 from workspaces.models import (
     ApiKey,
-    DocumentChange,
+    Approval,
+    ChangeRequest,
     Erasure,
+    Hold,
     PersonalToken,
     Profile,
     RetiredKey,
 )
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
+from workspaces.scopes import scope_of
 from workspaces.services import credentials, people
-from workspaces.types import WorkspaceRef
+from workspaces.types import ChangeWish, WorkspaceRef
 
 PHONE = "+5511912345678"
 SCOPE_ID = "cast-conversation"
@@ -47,6 +49,7 @@ class Cast(msgspec.Struct, frozen=True):
     changes: dict[str, UUID]
     erasure: UUID
     hold: UUID
+    package: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -65,7 +68,8 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
-    erasure, hold = erase_and_hold(workspace, keys["agent_state"])
+    hold = _hold_something(workspace, keys["agent_state"])
+    erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
         RetiredKey.objects.create(key_id=uuid4())
@@ -77,6 +81,15 @@ def make_cast() -> Cast:
             actor=factories.SYSTEM,
             now=timezone.now(),
         )
+    changes = {kind: propose_again(workspace, kind).id for kind in documents_of(workspace)}
+    with access.bound(workspace.id):
+        # An approval of a content that is gone: it counts for nothing.
+        Approval.objects.create(
+            request_id=changes["masking"],
+            person=staff["security"],
+            digest="0" * 64,
+            approved_at=timezone.now(),
+        )
     return Cast(
         workspace=workspace,
         tokens=tokens,
@@ -84,37 +97,11 @@ def make_cast() -> Cast:
         dead=dead_credentials(workspace),
         profile=profile.id,
         pseudonym=profile.pseudonym,
-        changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+        changes=changes,
         erasure=erasure,
         hold=hold,
+        package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
     )
-
-
-def erase_and_hold(workspace: WorkspaceRef, key: str) -> tuple[UUID, UUID]:
-    """Begin an erasure and let it remove what it covers, short of its receipt; hold another conversation and lose
-    something of it; give the ids of the two."""
-    agent = InProcess(key)
-    for name in ("cast-erased", "cast-held"):
-        assert agent.write(factories.write(scope=factories.scope(name))).status == 200
-    now = timezone.now()
-    with access.bound(workspace.id):
-        asked = erasures.request_erasure(
-            workspace=workspace,
-            target=Target(kind="conversation", scope_id="cast-erased"),
-            asker=Asker(factories.SYSTEM),
-            now=now,
-        )
-        erasure = Erasure.objects.get(id=asked.id)
-        states.erase_batch(workspace=workspace, erasure=erasure, key=digest_key(workspace, erasure))
-        target = Target(kind="conversation", scope_id="cast-held")
-        wish = HoldWish(target=target, reason="For a test", ends_at=now + timedelta(days=1))
-        hold = holds.place_hold(
-            workspace=workspace, wish=wish, person_id=None, actor=factories.SYSTEM, now=now
-        )
-        SweepRun.objects.create(began_at=now, ended_at=now)
-    assert agent.read(factories.scope("cast-erased")).status == 200
-    agent.write(factories.write({"step": "done"}, scope=factories.scope("cast-held")))
-    return asked.id, hold.id
 
 
 def documents_of(workspace: WorkspaceRef) -> dict[str, Any]:
@@ -124,7 +111,7 @@ def documents_of(workspace: WorkspaceRef) -> dict[str, Any]:
         return {kind: dict(live.body) for kind, live in documents.live(*kinds).items()}
 
 
-def propose_again(workspace: WorkspaceRef, kind: str) -> DocumentChange:
+def propose_again(workspace: WorkspaceRef, kind: str) -> ChangeRequest:
     """Propose the live document of a kind once more."""
     with access.bound(workspace.id):
         live = documents.live(kind)[kind]
@@ -198,3 +185,34 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
     assert stored.status == 200
     batch = InProcess(key).post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": "cast"})
     assert batch.status == 200
+
+
+def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:
+    """Hold a conversation, and overwrite what it holds; note a sweep too."""
+    place, now = factories.scope("cast-held"), timezone.now()
+    with access.bound(workspace.id):
+        scope = scope_of(workspace, **place)
+        SweepRun.objects.create(began_at=now, ended_at=now)
+        hold = Hold.objects.create(
+            scope_kind=scope.kind,
+            scope_hash=scope.hash,
+            reason="For a test",
+            placed_at=now,
+            ends_at=now + timedelta(days=1),
+        )
+    for step in ("cart", "done"):
+        assert InProcess(key).write(factories.write({"step": step}, scope=place)).status == 200
+    return hold.id
+
+
+def _erase_something(workspace: WorkspaceRef, key: str) -> UUID:
+    """Erase a conversation up to the last steps, and read it afterwards."""
+    place, now = factories.scope("cast-erased"), timezone.now()
+    assert InProcess(key).write(factories.write(scope=place)).status == 200
+    with access.bound(workspace.id):
+        target, asker = Target(kind="conversation", scope_id=place["id"]), Asker(factories.SYSTEM)
+        request = request_erasure(workspace=workspace, target=target, asker=asker, now=now)
+        erasure = Erasure.objects.get(id=request.id)
+        states.erase_batch(workspace=workspace, erasure=erasure, key=digest_key(workspace, erasure))
+    assert InProcess(key).read(place).body["version"] == 0
+    return request.id

@@ -70,7 +70,7 @@ def test_each_act_writes_one_entry(ground: Ground, act: Act) -> None:
     assert (entry.act, entry.object_kind, entry.result) == (act.name, act.on, "done")
     assert entry.object_id
     assert (entry.address, entry.request_id) == (ACTOR.address, ACTOR.request_id)
-    who = ground.person if act.outside else ACTOR
+    who = ground.person if act.outside and act.on == "person" else ACTOR
     assert entry.actor_id == str(who.id)
     assert act.outside or tuple(entry.actor_roles) == ACTOR.roles
     assert entry.reason == (REASON if act.with_reason else "")
@@ -87,6 +87,13 @@ def test_a_switch_is_proposed_and_done(ground: Ground, name: str) -> None:
     assert acts == [("document.propose", REASON), (name, REASON)]
 
 
+TRIED_ELSEWHERE = {
+    "audit.prune": "The owner of the tables does it: tests/workspaces/test_audit_prune.py.",
+    "restore.accept": "It takes a database that was set back: tests/workspaces/test_checkpoints.py.",
+    "audit.export": "The console does it while it streams: tests/console/test_audit_pages.py.",
+}
+
+
 def test_every_act_in_the_code_is_tried() -> None:
     """PR-21: an act that a service records and no test does fails here."""
     named = set()
@@ -94,7 +101,7 @@ def test_every_act_in_the_code_is_tried() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {"record", "record_outside"}:
                 named |= {*_acts(node.args[0])}
-    assert named <= ALL_ACTS | {"key.*", "document.*"}
+    assert named <= ALL_ACTS | TRIED_ELSEWHERE.keys() | {"key.*", "document.*"}
     assert len(named) > 10
 
 

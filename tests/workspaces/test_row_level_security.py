@@ -11,12 +11,14 @@ from django.db import DatabaseError, connections, transaction
 from tests.database import ALIASES, logged_in, rows, tables
 from tests.tables.isolation import WITHOUT_WORKSPACE
 from tests.workspaces.cast import Cast
+from workspaces import access
 from workspaces.models import WorkspaceRow
 from workspaces.postgresql.router import KEY_MODELS
 from workspaces.types import WorkspaceRef
 
 ROWS_OF_WORKSPACES = [model for model in apps.get_models() if issubclass(model, WorkspaceRow)]
 AUDIT = ("workspaces_auditentry", "workspaces_deploymentauditentry")
+HEADS = ("workspaces_audithead", "workspaces_deploymentaudithead")
 TELL = "SELECT set_config('lastro.workspace', %s, true)"
 
 each_table = pytest.mark.parametrize("model", ROWS_OF_WORKSPACES, ids=lambda model: model.__name__)
@@ -83,7 +85,10 @@ def test_rows_of_another_workspace_are_not_changed(cast: Cast, model: type[Works
         pytest.skip("The role may change no entry at all: the test of the audit's privileges shows it.")
     raw = Raw(model)
     for workspace in (None, uuid4()):
-        for statement in ("UPDATE {} SET workspace_id = workspace_id", "DELETE FROM {}"):
+        statements = ["UPDATE {} SET workspace_id = workspace_id"]
+        if model._meta.db_table not in HEADS:
+            statements.append("DELETE FROM {}")
+        for statement in statements:
             assert raw.do(statement, workspace=workspace).rowcount == 0
 
 
@@ -143,6 +148,40 @@ def test_the_role_only_adds_to_the_audit(db: None, table: str, statement: str) -
         rows("default", statement.format(table))
 
 
+FORBIDDEN_ON_HEADS = {
+    "DELETE FROM {}": "permission denied",
+    "TRUNCATE {}": "permission denied",
+    "UPDATE {} SET base_seq = base_seq + 1": "not moved by hand",
+    "UPDATE {} SET base_hash = hash": "not moved by hand",
+    "UPDATE {} SET base_checkpoint = '{{}}'": "not moved by hand",
+    "DROP TRIGGER base_is_kept ON {}": "must be owner",
+}
+
+
+@pytest.mark.parametrize("table", HEADS)
+@pytest.mark.parametrize("statement", FORBIDDEN_ON_HEADS)
+def test_the_role_moves_a_head_and_no_base(cast: Cast, table: str, statement: str) -> None:
+    """PR-22: the application's role moves the head of a chain on, removes none, and never moves where one begins."""
+    if "UPDATE" in statement:
+        rows(
+            "default",
+            "INSERT INTO workspaces_deploymentaudithead (id, seq, hash) VALUES (1, 0, '') ON CONFLICT DO NOTHING",
+        )
+    with (
+        access.bound(cast.workspace.id),
+        pytest.raises(DatabaseError, match=FORBIDDEN_ON_HEADS[statement]),
+        transaction.atomic(),
+    ):
+        rows("default", statement.format(table))
+
+
+@pytest.mark.parametrize("kind", ["", "deployment_"])
+def test_the_role_removes_no_part_of_the_audit(db: None, kind: str) -> None:
+    """PR-22: the function that removes the beginning of a chain is not the application's to call."""
+    with pytest.raises(DatabaseError, match="permission denied for function"), transaction.atomic():
+        rows("default", f"SELECT lastro_maintain_prune_{kind}audit('deployment', '{{}}')")
+
+
 @each_database
 @pytest.mark.parametrize(
     "statement",
@@ -190,6 +229,12 @@ GIVES = {
     "lastro_with_erasures": IDS_ONLY,
     "lastro_with_ended_holds": IDS_ONLY,
     "lastro_with_overdue_erasures": IDS_ONLY,
+    "lastro_maintain_prune_audit": "bigint",
+    "lastro_maintain_prune_deployment_audit": "bigint",
+    "lastro_with_due_changes": IDS_ONLY,
+    "lastro_with_packages_to_build": IDS_ONLY,
+    "lastro_with_packages_to_sweep": IDS_ONLY,
+    "lastro_with_package_link": IDS_ONLY,
 }
 
 
@@ -218,7 +263,6 @@ def test_a_key_is_found_by_its_whole_id_alone(cast: Cast) -> None:
 
 def test_a_query_that_forgot_sees_nothing(aurora: WorkspaceRef, boreal: WorkspaceRef) -> None:
     """PL-1: a query past the managers sees the bound workspace alone, and without one nothing."""
-    from workspaces import access
 
     def seen() -> set[UUID]:
         return {row[0] for row in rows("default", "SELECT workspace_id FROM workspaces_document")}

@@ -67,7 +67,7 @@ def test_a_member_that_is_gone_is_refused(db: None) -> None:
 def test_another_key_does_not_verify(db: None) -> None:
     """PR-20b: only the key that signed verifies, and without any key nothing does."""
     signed = signing.sign(DOCUMENT)
-    other = signing.rotate(now=timezone.now())
+    other = signing.rotate(now=timezone.now()).key
     for given in ([], [other.public_key]):
         with pytest.raises(NotSigned, match="not among"):
             signing.verify(signed, given)

@@ -13,8 +13,8 @@ from workspaces.postgresql.policies import isolate
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("workspaces", "0004_four_eyes"),
-        ("workspaces", "0005_outgoing"),
+        ("workspaces", "0005_change_requests"),
+        ("workspaces", "0006_audit_checkpoints"),
     ]
 
     operations = [
@@ -148,6 +148,12 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "handle_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(), default=list, size=None
+                    ),
+                ),
+                (
+                    "named_profile_ids",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.UUIDField(), default=list, size=None
                     ),

@@ -41,6 +41,30 @@ class ChainedEntry(models.Model):
         return f"{self.act} #{self.seq}"
 
 
+class ChainHead(models.Model):
+    """The last entry of a chain, where the chain begins, and what the last verification found.
+
+    A writer locks the row. The base is the last of the entries that were removed, with the signed checkpoint that
+    stands for them; only the function that removes them moves it (a trigger refuses anybody else but the owner).
+    """
+
+    seq = models.PositiveBigIntegerField(default=0)
+    hash = models.BinaryField(max_length=32, default=bytes(32))
+    base_seq = models.PositiveBigIntegerField(default=0, db_default=0)
+    base_hash = models.BinaryField(max_length=32, default=bytes(32), db_default=bytes(32))
+    base_checkpoint: Any = models.JSONField(null=True)
+    verified_at = models.DateTimeField(null=True)
+    verified_seq = models.PositiveBigIntegerField(default=0, db_default=0)
+    finding = models.TextField(default="", db_default="")
+
+    class Meta:
+        abstract = True
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"#{self.seq}"
+
+
 class AuditEntry(ChainedEntry, TenantModel):
     """An act inside a workspace."""
 
@@ -56,20 +80,14 @@ class AuditEntry(ChainedEntry, TenantModel):
         ]
 
 
-class AuditHead(TenantModel):
-    """The last entry of a workspace's chain. Its row is what a writer locks."""
+class AuditHead(ChainHead, TenantModel):
+    """The head of a workspace's chain."""
 
-    seq = models.PositiveBigIntegerField(default=0)
-    hash = models.BinaryField(max_length=32, default=bytes(32))
-
-    class Meta(TenantModel.Meta):
+    class Meta(ChainHead.Meta):
         constraints = [
             # Stops two heads, and so two chains, of one workspace.
             models.UniqueConstraint(fields=["workspace"], name="one_audit_head_per_workspace")
         ]
-
-    def __str__(self) -> str:
-        return f"#{self.seq}"
 
 
 class DeploymentAuditEntry(ChainedEntry):
@@ -82,19 +100,13 @@ class DeploymentAuditEntry(ChainedEntry):
         ]
 
 
-class DeploymentAuditHead(models.Model):
-    """The last entry of the deployment's chain: one row, with id 1."""
+class DeploymentAuditHead(ChainHead):
+    """The head of the deployment's chain: one row, with id 1."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
-    seq = models.PositiveBigIntegerField(default=0)
-    hash = models.BinaryField(max_length=32, default=bytes(32))
 
-    class Meta:
-        default_permissions = ()
+    class Meta(ChainHead.Meta):
         constraints = [
             # Stops a second head of the deployment's chain.
             models.CheckConstraint(condition=models.Q(id=1), name="one_deployment_audit_head")
         ]
-
-    def __str__(self) -> str:
-        return f"#{self.seq}"

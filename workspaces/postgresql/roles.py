@@ -20,7 +20,11 @@ _LET_IN = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {role}",
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO {role}",
 )
-_APPEND_ONLY = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'append_only_table'"
+# What is refused again, to whom it was granted with all the rest: by the trigger that marks a table, the privileges.
+_REFUSED = {"append_only_table": "UPDATE, DELETE, TRUNCATE", "base_is_kept": "DELETE, TRUNCATE"}
+_MARKED = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = %s"
+# Functions of the owner for the owner alone, such as the one that removes the beginning of an audit (PR-22).
+_MAINTENANCE = r"SELECT oid::regprocedure::text FROM pg_proc WHERE proname LIKE 'lastro\_maintain\_%'"
 _OWNS = "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relowner = current_user::regrole AND relkind = 'r')"
 _IS_ABOVE = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 
@@ -48,10 +52,15 @@ def let_in(connection: Any, role: str) -> None:
         cursor.execute(_SHUT)
         for statement in _LET_IN:
             cursor.execute(sql.SQL(statement).format(role=name))
-        cursor.execute(_APPEND_ONLY)
-        for (table,) in cursor.fetchall():
-            refused = "REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM {role}"
-            cursor.execute(sql.SQL(refused).format(table=sql.Identifier(table), role=name))
+        for trigger, privileges in _REFUSED.items():
+            cursor.execute(_MARKED, [trigger])
+            for (table,) in cursor.fetchall():
+                refused = f"REVOKE {privileges} ON {{table}} FROM {{role}}"
+                cursor.execute(sql.SQL(refused).format(table=sql.Identifier(table), role=name))
+        cursor.execute(_MAINTENANCE)
+        for (function,) in cursor.fetchall():
+            refused = f"REVOKE EXECUTE ON FUNCTION {function} FROM {{role}}"
+            cursor.execute(sql.SQL(refused).format(role=name))
 
 
 def is_isolated(connection: Any) -> bool:

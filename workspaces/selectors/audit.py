@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 from django.db.models import QuerySet
 
-from workspaces.models import AuditEntry
+from workspaces.models import AuditEntry, AuditHead
 
 
 class AuditFilter(msgspec.Struct, frozen=True):
@@ -36,6 +36,11 @@ def entries(filters: AuditFilter = EVERYTHING) -> QuerySet[AuditEntry]:
         "at__lt": filters.until,
     }
     return rows.filter(**{name: value for name, value in exact.items() if value})
+
+
+def chain_head() -> AuditHead | None:
+    """Give the head of the bound workspace's chain, with what its last verification found."""
+    return AuditHead.objects.first()
 
 
 def last_change(object_kind: str, object_id: str) -> AuditEntry | None:

@@ -21,7 +21,7 @@ WHERE ended_at IS NULL AND due_on < $1 AND (reminded_on IS NULL OR reminded_on <
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("privacy", "0001_erasure"),
+        ("privacy", "0002_packages"),
         ("agentstate", "0005_holds_and_sweeps"),
     ]
 
