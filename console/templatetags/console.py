@@ -38,6 +38,7 @@ STATUSES: Mapping[str, tuple[str, str, Any]] = {
     "late": ("bad", "triangle-alert", _("Late")),
     "due_soon": ("warn", "clock", _("Due soon")),
     "blocked": ("warn", "lock", _("Waits for a legal hold")),
+    "unidentified": ("info", "clock", _("Identity not verified")),
     "unapproved": ("info", "clock", _("Waits for approval")),
     "standing": ("warn", "lock", _("Stands")),
     "lifted": ("", "", _("Lifted")),

@@ -212,8 +212,9 @@ def row_of(request: Any, found: ErasureRequest, today: date) -> ErasureRow:
 
 def _waits_for(found: ErasureRequest) -> str:
     """Say what a request waits for: one that is approved and has not begun can only wait for a hold."""
-    if found.status in {"received", "verified"}:
-        return "unapproved"
+    before = {"received": "unidentified", "verified": "unapproved"}
+    if found.status in before:
+        return before[found.status]
     return "blocked" if found.status == "approved" and found.erasure_id is None else ""
 
 
@@ -325,7 +326,7 @@ def _actions(request: Any, found: ErasureRequest) -> dict[str, str]:
     may_refuse = may_decide and found.erasure_id is None and (is_waiting or found.status == "approved")
     offered = {
         "verify": found.status == "received",
-        "approve": is_waiting and may_decide,
+        "approve": found.status == "verified" and may_decide,
         "refuse": may_refuse,
         "extend": longer_due(found) is not None,
     }

@@ -34,7 +34,7 @@ COUNTED_UP_TO = 9_999
 class HoldRow(msgspec.Struct, frozen=True):
     """A hold as its list shows it: on whom by a pseudonym, on what by the beginning of a keyed hash."""
 
-    id: UUID
+    id: str
     on: str
     on_id: str
     on_url: str
@@ -167,7 +167,7 @@ def _row(request: Any, hold: Hold, pseudonym: str | None, now: datetime) -> Hold
     may_lift = status == "standing" and "lift_hold" in request.may
     scope = bytes(hold.scope_hash).hex() if hold.scope_hash is not None else ""
     return HoldRow(
-        id=hold.id,
+        id=str(hold.id),
         on=hold.scope_kind or "profile",
         on_id=scope or pseudonym or str(hold.profile_id),
         on_url=here(request, "profile", hold.profile_id)

@@ -8,6 +8,7 @@ import msgspec
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.views.decorators.http import require_safe
 
 from agentstate.models import SweepRun
@@ -68,12 +69,16 @@ def _periods(body: Mapping[str, Any]) -> Iterator[Period]:
         if name == "regime" or value is None:
             continue
         if not isinstance(value, dict):
-            yield Period(name, about, str(value))
+            yield Period(name, about, _shown(value))
             continue
         for inner, described in part["properties"].items():
             if inner in value:
                 own = described.get("description", "")
-                yield Period(f"{name}.{inner}", own or about, str(value[inner]))
+                yield Period(f"{name}.{inner}", own or about, _shown(value[inner]))
+
+
+def _shown(value: str | int) -> str:
+    return number_format(value, force_grouping=True) if isinstance(value, int) else value
 
 
 def _run(run: SweepRun) -> RunRow:

@@ -190,6 +190,7 @@ def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[
         )
         asked = {
             "received": _ask(workspace, Target(kind="handle", handle=_handle("received")), is_verified=False),
+            "verified": _ask(workspace, Target(kind="conversation", scope_id=f"{SCOPE_ID}-0")),
             "own": _ask(workspace, Target(kind="task", scope_id=SCOPE_ID), by=staff[EVERY_ROLE]),
             "waiting": _ask(workspace, Target(kind="profile", profile_id=held)),
             "completed": _ask(workspace, Target(kind="profile", profile_id=gone)),

@@ -205,7 +205,7 @@ STATES = (
     Sight(name="an erasure that was refused", address=_request("refused")),
     Sight(name="approving an erasure of one's own", address=_request("own", "approve")),
     Sight(name="extending an erasure that has ended", address=_request("completed", "extend")),
-    Sight(name="approve erasure dialog", address=_at("erasure"), act=_open_dialog("#approve")),
+    Sight(name="approve erasure dialog", address=_request("verified"), act=_open_dialog("#approve")),
     Sight(name="refuse erasure dialog", address=_at("erasure"), act=_open_dialog("#refuse")),
     Sight(name="erase dialog", address=_at("profile"), act=_open_dialog("#erase")),
     Sight(name="hold dialog", address=_at("profile"), act=_open_dialog("#hold")),

@@ -134,6 +134,7 @@ class TestAsking:
         page = client.get(at(aurora, "erasures", request.id))
         assert page.context["dry_run"].states == 1
         assert page.context["verify_url"]
+        assert not page.context["approve_url"]
         client.post(at(aurora, "erasures", request.id, "verify"), {"reason": "Passport seen"})
         assert only_request(aurora).status == "verified"
         client.post(at(aurora, "erasures", request.id, "approve"), {"reason": "Fine"})
@@ -250,6 +251,11 @@ class TestList:
             for days, word in ((-1, "late"), (0, "due_soon"), (7, "due_soon"), (8, ""), (20, ""))
         ]
         assert {row.waits_for for row in page.context["erasures"]} == {"unapproved"}
+        ask(aurora, is_verified=False, due_on=today + timedelta(days=30))
+        last = client.get(at(aurora, "erasures")).context["erasures"][-1]
+        assert (last.status, last.waits_for) == ("received", "unidentified")
+        with access.bound(aurora.id):
+            ErasureRequest.objects.filter(status="received").update(ended_at=timezone.now())
         counts = {str(item.title): item.count for group in page.context["nav"] for item in group.items}
         assert counts["Erasure requests"] == 5
         for due, found in (("late", 1), ("due_soon", 2), ("x", 5)):
