@@ -135,9 +135,6 @@ class ChangeDetail(ChangeAnswer, frozen=True, kw_only=True):
 
 
 ScopeId = Annotated[str, Meta(min_length=1, max_length=512)]
-Reason = Annotated[
-    str, Meta(min_length=1, max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
-]
 
 
 class ForgetWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

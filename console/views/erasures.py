@@ -257,6 +257,7 @@ def _steps(found: ErasureRequest) -> list[StepRow]:
     titles = {
         "barrier": _("Out of every store's reach"),
         "working_memory": _("Working memory"),
+        "packages": _("Subject packages"),
         "people": _("Handles and profile"),
         "verify": _("Checked that nothing is left"),
         "receipt": _("Receipt"),
@@ -283,6 +284,7 @@ def _step_status(step: ErasureStep) -> str:
 def _removed(found: ErasureRequest) -> list[Fact]:
     titles = {
         "agent_states": _("States"),
+        "packages": _("Packages"),
         "handles": _("Handles"),
         "profiles": _("Profiles"),
     }
