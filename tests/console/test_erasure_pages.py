@@ -295,8 +295,8 @@ class TestTold:
 
     def test_once_a_day(self, aurora: WorkspaceRef, privacy: Person) -> None:
         """PR-17: one mail a person and day, with a link and a number; nobody else gets one."""
-        need_approval(aurora)
         factories.make_person(aurora, "security", "support", name="Sofia")
+        need_approval(aurora)
         late = ask(aurora, due_on=timezone.now().date() - timedelta(days=1))
         ask(aurora)
         for _ in range(2):
