@@ -24,16 +24,19 @@ def _fewest_digits(regions: tuple[str, ...]) -> int:
 
 def find_gov_ids(passage: Passage) -> Iterator[Span]:
     """Find the identity numbers that the workspace's regions give to persons and firms (PR-5)."""
-    for number in numbers_of(passage.regions):
-        if len(passage.text) < number.length or not passage.may_hold_digits(number.digits):
-            continue
-        if _may_be_told(passage, number):
+    plain, worded, word = _sorts(passage.regions)
+    for number in (*plain, *worded) if worded and word.search(passage.lower) else plain:
+        if len(passage.text) >= number.length and passage.may_hold_digits(number.digits):
             yield from _of_one_sort(passage, number)
 
 
-def _may_be_told(passage: Passage, number: Number) -> bool:
-    """Tell whether the word is anywhere without which the number never counts."""
-    return bool(number.sure) or number.word.search(passage.lower) is not None
+@lru_cache(maxsize=1000)
+def _sorts(regions: tuple[str, ...]) -> tuple[tuple[Number, ...], tuple[Number, ...], re.Pattern[str]]:
+    """Tell the numbers that count only with their word from the others, and answer all those words."""
+    numbers = numbers_of(regions)
+    worded = tuple(number for number in numbers if number.word.pattern and not number.sure)
+    plain = tuple(number for number in numbers if number not in worded)
+    return plain, worded, re.compile("|".join(number.word.pattern for number in worded))
 
 
 def _of_one_sort(passage: Passage, number: Number) -> Iterator[Span]:

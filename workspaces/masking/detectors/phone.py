@@ -158,11 +158,12 @@ def _is_national(run: _Run, first: int, last: int) -> bool:
     if not run.worded and 1 in sizes[1:]:
         return False
     digits = run.digits(first, last)
-    if not digits.startswith("00") and not any(len(digits) in region.dialled for region in run.regions):
+    regions = [region for region in run.regions if region.may_read(digits, worded=run.worded)]
+    if not regions and not digits.startswith("00"):
         return False
     run.passage.budget.spend()
     readings = [
-        (region, number) for region in run.regions for number in region.readings(digits, worded=run.worded)
+        (region, number) for region in regions for number in region.readings(digits, worded=run.worded)
     ]
     local = run.worded and _is_local(sizes, run.regions)
     abroad = digits.startswith("00") and (run.worded or last - first > 1)
