@@ -217,6 +217,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:types_draft", any_of=("propose_documents",), methods=_FORM),
     Page(name="console:type", any_of=_READERS),
     Page(name="console:document", any_of=_READERS),
+    Page(name="console:masking_preview", any_of=_READERS, methods=("POST",)),
     Page(name="console:keys", any_of=("manage_keys", "view_audit")),
     Page(name="console:key_new", any_of=("manage_keys",), methods=_FORM),
     Page(name="console:key_rotate", any_of=("manage_keys",), methods=_FORM),
