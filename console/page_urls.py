@@ -45,6 +45,7 @@ urlpatterns = [
     path("w/<slug:slug>/types/", types.types, name="types"),
     path("w/<slug:slug>/documents/object-types/draft/", types.types_draft, name="types_draft"),
     path("w/<slug:slug>/types/<slug:name>/", types.type_page, name="type"),
+    path("w/<slug:slug>/documents/masking/preview/", documents.masking_preview, name="masking_preview"),
     path("w/<slug:slug>/documents/<slug:kind>/", documents.document, name="document"),
     path("w/<slug:slug>/approvals/", approvals.approvals, name="approvals"),
     path("w/<slug:slug>/approvals/four-eyes/", approvals.four_eyes, name="four_eyes"),

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from tests.console.house import EVERY_ROLE, NOBODY, WITHOUT_ROLE, House, page_names
 from tests.factories import PASSWORD
 
-ONLY_POSTED = {"sign_out", "theme", "find"}
+ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview"}
 LEADS_ON = {"workspace"}
 
 
@@ -110,6 +110,13 @@ def _checked_draft(change: Callable[[str], str]) -> Callable[[Page], Any]:
     return act
 
 
+def _tried_masking(page: Page) -> None:
+    page.get_by_label("The field is declared").select_option("true")
+    page.get_by_label("Value").fill("ask ana@example.com, card 4111 1111 1111 1111")
+    _press("Show what is kept")(page)
+    page.get_by_text("[redacted:card]").wait_for()
+
+
 def _made_token(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("nightly report")
     page.get_by_label("Read the audit log").check()
@@ -152,6 +159,7 @@ STATES = (
     Sight(name="working memory, filtered", address=_at("profile_working_memory", "?agent=order-taker")),
     Sight(name="no key yet", address=_quiet("keys")),
     Sight(name="keys, filtered away", address=_at("keys", "?state=revoked")),
+    Sight(name="masking, tried", address=_at("document"), act=_tried_masking),
     Sight(name="no type yet", address=_quiet("types")),
     Sight(name="a type with long names", address=lambda house: _at("type")(house).replace("order", "a" * 40)),
     Sight(name="nothing changed yet", address=_quiet("features")),

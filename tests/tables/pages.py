@@ -81,6 +81,16 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="masking_preview",
+        who="auditor",
+        good={"value": "ana@example.com", "declared": "email"},
+        ok=200,
+        refused=(
+            Refused("a kind that does not exist", {"declared": "shoe_size"}, "declared"),
+            Refused("the value is a story", {"value": "x" * 2001}, "value"),
+        ),
+    ),
+    Form(
         page="key_new",
         who="security",
         good={

@@ -302,6 +302,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:approval", any_of=_ASKED),
     Page(name="console:approval_act", any_of=_ASKED[:-1], methods=_FORM),
     Page(name="console:four_eyes", any_of=("approve_documents", "manage_workspace"), methods=_FORM),
+    Page(name="console:masking_preview", any_of=_READERS, methods=("POST",)),
     Page(name="console:keys", any_of=("manage_keys", "view_audit")),
     Page(name="console:key_new", any_of=("manage_keys",), methods=_FORM),
     Page(name="console:key_rotate", any_of=("manage_keys",), methods=_FORM),
