@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from workspaces.models import Handle, Source, TenantModel
+from workspaces.models import Handle, Hold, Source, TenantModel
 
 
 class State(TenantModel):
@@ -44,6 +44,8 @@ class State(TenantModel):
     due_at = models.DateTimeField()
     # Set by a trigger at every change, from a sequence that never goes back: what is newer, across lives too.
     change = models.BigIntegerField(default=0, editable=False)
+    # Set from the approval of an erasure on, until the row is its tombstone.
+    erasure_id = models.UUIDField(null=True)
 
     class Meta(TenantModel.Meta):
         constraints = [
@@ -67,7 +69,57 @@ class State(TenantModel):
             models.Index(fields=["workspace", "due_at"], name="states_due"),
             models.Index(fields=["workspace", "types_document"], name="states_to_settle"),
             models.Index(fields=["workspace", "agent"], name="states_of_an_agent"),
+            models.Index(
+                fields=["workspace", "erasure_id"],
+                name="states_being_erased",
+                condition=models.Q(erasure_id__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:
         return str(self.pk)
+
+
+class ErasedRead(TenantModel):
+    """A source has read an erased state as never written: what it writes from then on is new (PR-12)."""
+
+    state = models.ForeignKey(State, on_delete=models.CASCADE, related_name="+", db_index=False)
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="+", db_index=False)
+    read_at = models.DateTimeField()
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            # Stops a row for each read: the first after the erasure counts.
+            models.UniqueConstraint(fields=["state", "source"], name="one_read_per_source")
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class KeptVersion(TenantModel):
+    """A version that was overwritten, deleted or expired under a legal hold, as it was stored (PR-16).
+
+    A trigger writes it, so that no way to change a state passes it by.
+    """
+
+    hold = models.ForeignKey(Hold, on_delete=models.CASCADE, related_name="+", db_index=False)
+    state_id = models.UUIDField()
+    scope_kind = models.CharField(max_length=12)
+    scope_hash = models.BinaryField(max_length=32)
+    agent = models.CharField(max_length=256)
+    version = models.PositiveBigIntegerField()
+    epoch = models.CharField(max_length=16)
+    body = models.BinaryField()
+    data_key_id = models.UUIDField()
+    handle_id = models.UUIDField(null=True)
+    held: Any = models.JSONField()
+    type = models.CharField(max_length=40)
+    updated_at = models.DateTimeField()
+    kept_at = models.DateTimeField()
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["workspace", "hold", "id"], name="versions_of_a_hold")]
+
+    def __str__(self) -> str:
+        return f"{self.state_id}@{self.version}"

@@ -258,3 +258,37 @@ class StateMetadata(msgspec.Struct, frozen=True):
     updated_at: Moment
     valid_until: Moment
     fields: Annotated[int, Meta(description="How many fields it holds.")]
+
+
+class ExportedField(msgspec.Struct, frozen=True):
+    """A value of a state as a subject package gives it: as stored, with how its field is declared (PR-18).
+
+    `origin` says whether it was provided, observed or derived; `named_at` is when a write last named it.
+    """
+
+    name: str
+    value: Any
+    is_declared: bool
+    label: str | None
+    type: str | None
+    pii: bool | str | None
+    sensitivity: str | None
+    origin: str | None
+    named_at: Moment
+    expires_at: Moment | None
+
+
+class ExportedState(msgspec.Struct, frozen=True, kw_only=True):
+    """A state as a subject package gives it; `fields` are empty where what is stored does not verify (PR-18)."""
+
+    agent: str
+    scope_kind: str
+    source: str
+    type: str | None
+    schema_version: str | None
+    version: int
+    created_at: Moment
+    updated_at: Moment
+    valid_until: Moment
+    is_readable: bool
+    fields: tuple[ExportedField, ...]

@@ -1,6 +1,7 @@
 """Working memory over HTTP (WM-7 to WM-23)."""
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from agentstate.rules.agents import require_agent
 from agentstate.selectors.states import read_state
 from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteState, state_write
 from agentstate.services import profiles, states
+from agentstate.services.erasure import note_read
 from agentstate.types import StateDeletion, StateRead, StoredState
 from workspaces import errors
 from workspaces.hotstore import COMMIT_WITHIN_SECONDS, Name
@@ -50,6 +52,7 @@ class AgentStateView(HotView):
             SubjectMismatch,
             ScopeKindNotDeclared,
             errors.Conflict,
+            errors.SubjectErased,
             errors.HotStoreUnavailable,
             errors.OutcomeUnknown,
         ),
@@ -141,7 +144,14 @@ class AgentStateReadView(HotView):
         """Read a state; one that was never written is empty at version 0 (WM-17)."""
         require_agent(self.caller, form.agent)
         look = self._look or _look(self.caller.workspace, form)
-        return read_state(look, self.documents, now=timezone.now(), seen=self.seen)
+        now = timezone.now()
+        return read_state(
+            look,
+            self.documents,
+            now=now,
+            seen=self.seen,
+            on_erased=partial(note_read, caller=self.caller, now=now),
+        )
 
     def wanted(self, workspace: WorkspaceRef, form: ReadState) -> Sequence[Name]:
         """Look at the state, and at the keys that it had when this process read it last."""

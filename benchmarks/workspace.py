@@ -46,11 +46,10 @@ def _make() -> str:
     from django.utils import timezone
 
     from privacy.services.documents import change_document, switch_feature
-    from privacy.types import ChangeWish
     from workspaces import access, documents
     from workspaces.services import credentials, workspaces
     from workspaces.services.credentials import KeyWish
-    from workspaces.types import Actor
+    from workspaces.types import Actor, ChangeWish
 
     actor, now = Actor(kind="system", id="benchmarks", name="benchmarks"), timezone.now()
     why: dict[str, Any] = {"reason": "To be measured", "person_id": None, "actor": actor, "now": now}

@@ -5,5 +5,5 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        """Register the checks of the settings."""
-        from console import checks  # noqa: F401
+        """Register the checks of the settings, and the Celery application, by which a request wakes a worker."""
+        from console import celery, checks  # noqa: F401

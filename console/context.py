@@ -8,9 +8,13 @@ from django.http import HttpRequest
 from console.navigation import navigation
 from workspaces import access
 from workspaces.models import Person
+from workspaces.rules import approvals as rules
+from workspaces.rules.approvals import ASKED
+from workspaces.selectors.approvals import waiting_for_others
 from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
+MAX_COUNT = 99
 THEMES = ("auto", "light", "dark")
 
 
@@ -33,6 +37,16 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     return context
 
 
+def _counts(person: Person, workspace: WorkspaceRef | None, may: frozenset[str]) -> dict[str, int]:
+    """Count the changes of others that the person may decide about: no more than the navigation shows."""
+    kinds = [kind for kind in ASKED if any(rules.may(act, kind, may) for act in ("approve", "publish"))]
+    if workspace is None or not kinds:
+        return {}
+    with access.bound(workspace.id):
+        waiting = waiting_for_others(but=person.id).filter(kind__in=kinds)
+        return {"approvals": waiting[:MAX_COUNT].count()}
+
+
 def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
     own = access.workspaces_of(person)
     workspace: WorkspaceRef | None = getattr(request, "workspace", None)
@@ -46,6 +60,6 @@ def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:
         "person": person,
         "workspace": workspace,
         "workspaces": own,
-        "nav": navigation(request.path, workspace, may),
+        "nav": navigation(request.path, workspace, may, _counts(person, workspace, may)),
         "may": may,
     }

@@ -155,6 +155,31 @@ class FeatureForm(forms.Form):
     reason = ReasonField()
 
 
+class DecisionForm(forms.Form):
+    """A decision about a change; `seen` names the content that it is about."""
+
+    seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
+    reason = ReasonField()
+
+
+class FourEyesForm(forms.Form):
+    version = forms.IntegerField(widget=forms.HiddenInput)
+    kinds = forms.MultipleChoiceField(
+        label=_("A second person approves"),
+        required=False,
+        choices=[
+            ("features", _("Features")),
+            ("object-types", _("Object types")),
+            ("masking", _("Masking")),
+            ("retention", _("Retention")),
+            ("assembly-policy", _("Assembly policy")),
+            ("erasure", _("Erasures")),
+        ],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    reason = ReasonField()
+
+
 class DraftForm(ProblemForm):
     document = forms.CharField(
         label=_("The whole document"),

@@ -1,6 +1,6 @@
 """The navigation: what a person may not open is absent from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -38,6 +38,7 @@ class Place(msgspec.Struct, frozen=True):
 
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
     (_("Support"), (Place("profiles", "users", _("Profiles")),)),
+    (_("Privacy"), (Place("approvals", "inbox", _("Approvals")),)),
     (
         _("Control"),
         (
@@ -58,15 +59,20 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
 )
 
 
-def navigation(path: str, workspace: WorkspaceRef | None, may: frozenset[str]) -> list[Group]:
-    """Give the groups of the navigation for one person in one workspace."""
+def navigation(
+    path: str, workspace: WorkspaceRef | None, may: frozenset[str], counts: Mapping[str, int]
+) -> list[Group]:
+    """Give the groups of the navigation for one person in one workspace, with the counts of what waits by place."""
     home = reverse("console:home")
     overview = Item(title=_("Overview"), url=home, icon="gauge", current=path == home)
     groups = [Group(title=None, items=[overview])]
     if workspace is None:
         return groups
     for title, places in PLACES:
-        items = [_item(path, place, url, workspace) for place, url in _open_places(places, workspace, may)]
+        items = [
+            _item(path, place, url, workspace, counts.get(place.name, 0))
+            for place, url in _open_places(places, workspace, may)
+        ]
         if items:
             groups.append(Group(title=title, items=items))
     return groups
@@ -87,7 +93,7 @@ def _open_places(
             yield place, url
 
 
-def _item(path: str, place: Place, url: str, workspace: WorkspaceRef) -> Item:
+def _item(path: str, place: Place, url: str, workspace: WorkspaceRef, count: int) -> Item:
     ground = reverse("console:workspace", args=[workspace.slug])
     own = (url, *(ground + part for part in place.parts))
-    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(own))
+    return Item(title=place.title, url=url, icon=place.icon, current=path.startswith(own), count=count)

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from console.views import (
+    approvals,
     audit,
     documents,
     features,
@@ -45,6 +46,14 @@ urlpatterns = [
     path("w/<slug:slug>/documents/object-types/draft/", types.types_draft, name="types_draft"),
     path("w/<slug:slug>/types/<slug:name>/", types.type_page, name="type"),
     path("w/<slug:slug>/documents/<slug:kind>/", documents.document, name="document"),
+    path("w/<slug:slug>/approvals/", approvals.approvals, name="approvals"),
+    path("w/<slug:slug>/approvals/four-eyes/", approvals.four_eyes, name="four_eyes"),
+    path("w/<slug:slug>/approvals/<uuid:request_id>/", approvals.approval, name="approval"),
+    path(
+        "w/<slug:slug>/approvals/<uuid:request_id>/<slug:act>/",
+        approvals.approval_act,
+        name="approval_act",
+    ),
     path("w/<slug:slug>/keys/", keys.keys, name="keys"),
     path("w/<slug:slug>/keys/new/", keys.key_new, name="key_new"),
     path("w/<slug:slug>/keys/<uuid:key_id>/rotate/", keys.key_rotate, name="key_rotate"),

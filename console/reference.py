@@ -132,7 +132,7 @@ def _operations(source: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str,
 
 def _described(path: str, method: str, operation: dict[str, Any]) -> Described:
     status = min(operation["responses"])
-    answer = operation["responses"][status]["content"][JSON_TYPE]
+    (answer,) = operation["responses"][status]["content"].values()
     body = operation.get("requestBody")
     return Described(
         id=operation["operationId"],
@@ -249,6 +249,8 @@ def _object(schema: dict[str, Any]) -> Form:
 
 
 def _scalar(schema: dict[str, Any]) -> str:
+    if "contentMediaType" in schema:
+        return f"a file of type `{schema['contentMediaType']}`"
     formats = {"date-time": "time (RFC 3339)", "uuid": "UUID"}
     kind = formats.get(schema.get("format", "")) or schema.get("type", "any value")
     return str(kind) + _bounds(schema, "Length", "characters") + _range(schema)

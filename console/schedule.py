@@ -2,9 +2,13 @@
 
 SCHEDULE: dict[str, dict[str, object]] = {
     "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
+    "packages.build": {"task": "privacy.tasks.build_packages", "schedule": 60.0},
+    "packages.sweep": {"task": "privacy.tasks.sweep_packages", "schedule": 60.0},
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
     "outside.deliver": {"task": "workspaces.tasks.deliver_outside", "schedule": 10.0},
+    "erasures.run": {"task": "privacy.tasks.run_erasures", "schedule": 10.0},
     "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 3600.0},
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
+    "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }

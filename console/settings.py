@@ -189,7 +189,15 @@ SPECTACULAR_SETTINGS = {
             "description": "The small state that an agent's code keeps between turns.",
         },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
+        {
+            "name": "Subject packages",
+            "description": "All that is kept about a person, as a zip behind a link.",
+        },
         {"name": "Documents", "description": "What a workspace has decided: features, types, masking."},
+        {
+            "name": "Privacy",
+            "description": "What is kept about a person: erased with a receipt, packaged, held.",
+        },
         {"name": "Platform", "description": "Who a key is, what a client may use, and this description."},
     ],
     "SCHEMA_PATH_PREFIX": "/v1",

@@ -1,23 +1,16 @@
 """Values of governance that travel between its files."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from agentstate.types import TypeEffects
 from workspaces.rules.documents import Change
-from workspaces.types import AuditObject, FieldProblem
-
-
-class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
-    """A version that somebody wants: what it replaces, why, and which held fields it drops (PR-2, PR-3)."""
-
-    kind: str
-    document: Any
-    reason: str
-    replaces: int
-    drop: tuple[str, ...] = ()
+from workspaces.rules.handles import Handle
+from workspaces.types import AuditObject, FieldProblem, Moment, WorkspaceRef
 
 
 class Act(msgspec.Struct, frozen=True):
@@ -43,3 +36,69 @@ class Preview(msgspec.Struct, frozen=True):
     problems: tuple[FieldProblem, ...]
     types: TypeEffects | None = None
     features: Mapping[str, FeatureEffect] | None = None
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody wants erased, held or packaged: exactly one of them is given."""
+
+    kind: str
+    profile_id: UUID | None = None
+    handle: Handle | None = None
+    scope_id: str = ""
+
+
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+    """What a target is here: a person by their handles, or a scope by its keyed hash."""
+
+    profile_id: UUID | None = None
+    handle_ids: tuple[UUID, ...] = ()
+    is_whole_profile: bool = False
+    scope_kind: str = ""
+    scope_hash: bytes | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Tell whether it names anybody; a scope is always something, since it may be written yet."""
+        return self.profile_id is not None or self.scope_hash is not None
+
+
+class DryRun(msgspec.Struct, frozen=True):
+    """What an erasure would remove, counted before anybody approves it."""
+
+    states: int
+    bytes: int
+    handles: int
+    profiles: int
+    held_by: tuple[UUID, ...] = ()
+    earliest: datetime | None = None
+
+
+class PackageSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """The person of a subject package as they are found when it is built, and the documents in force (PR-18)."""
+
+    workspace: WorkspaceRef
+    profile_id: UUID
+    pseudonym: str
+    handle_ids: tuple[UUID, ...]
+    live: Mapping[str, Any]
+    now: datetime
+
+
+class PackagedHandle(msgspec.Struct, frozen=True):
+    """A handle in a subject package: its value is kept nowhere (PL-6)."""
+
+    type: str
+    hint: str
+    created_at: Moment
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A record of a subject package for people: a title, and rows of a name, a text and a remark."""
+
+    title: str
+    rows: tuple[tuple[str, str, str], ...]
+
+    @property
+    def length(self) -> int:
+        """Give about how many bytes it takes."""
+        return sum(200 + sum(map(len, row)) for row in self.rows)

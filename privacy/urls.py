@@ -2,15 +2,36 @@
 
 from django.urls import path
 
-from privacy import views
+from privacy.views import documents, erasures, packages
 
 urlpatterns = [
-    path("v1/config/diffs", views.DocumentChangesView.as_view(), name="config-diffs"),
+    path("v1/config/diffs", documents.DocumentChangesView.as_view(), name="config-diffs"),
+    path("v1/config/diffs/<uuid:change_id>", documents.DocumentChangeView.as_view(), name="config-diff"),
+    path("v1/config/diffs/<uuid:change_id>/deny", documents.DocumentDenialView.as_view(), name="config-deny"),
+    path(
+        "v1/config/diffs/<uuid:change_id>/withdraw",
+        documents.DocumentWithdrawalView.as_view(),
+        name="config-withdraw",
+    ),
+    path(
+        "v1/config/diffs/<uuid:change_id>/publish",
+        documents.DocumentPublicationView.as_view(),
+        name="config-publish",
+    ),
     path(
         "v1/config/diffs/<uuid:change_id>/approve",
-        views.DocumentApprovalView.as_view(),
+        documents.DocumentApprovalView.as_view(),
         name="config-approve",
     ),
-    path("v1/config/<str:kind>", views.DocumentView.as_view(), name="config"),
-    path("v1/config/<str:kind>/schema", views.DocumentSchemaView.as_view(), name="config-schema"),
+    path("v1/config/<str:kind>", documents.DocumentView.as_view(), name="config"),
+    path("v1/config/<str:kind>/schema", documents.DocumentSchemaView.as_view(), name="config-schema"),
+    path("v1/forget", erasures.ForgetView.as_view(), name="forget"),
+    path("v1/forget/<uuid:request_id>", erasures.ForgetStatusView.as_view(), name="forget-status"),
+    path("v1/export", packages.ExportView.as_view(), name="export"),
+    path("v1/export/<uuid:run_id>", packages.ExportRunView.as_view(), name="export-run"),
+    path(
+        "v1/packages/<uuid:run_id>/download",
+        packages.PackageDownloadView.as_view(),
+        name="package-download",
+    ),
 ]

@@ -11,6 +11,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 
+from privacy.selectors import packages
 from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.server import Server
@@ -96,6 +97,12 @@ def _fresh_process() -> None:
     encryption.forget_unwrapped_keys()
     grants.forget()
     forget_noted_uses()
+
+
+@pytest.fixture(autouse=True)
+def _nobody_waits_for_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer at once where no worker runs beside the test."""
+    monkeypatch.setattr(packages, "WAIT_SECONDS", 0.0)
 
 
 @pytest.fixture

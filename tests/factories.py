@@ -12,13 +12,12 @@ from agentstate.serializers import WriteState, state_write
 from agentstate.services.states import store_state
 from agentstate.types import StoredState
 from privacy.services.documents import change_document, switch_feature
-from privacy.types import ChangeWish
 from workspaces import access, documents
-from workspaces.models import Person
+from workspaces.models import FourEyes, Person
 from workspaces.selectors.credentials import caller_of
 from workspaces.services import credentials, people, workspaces
 from workspaces.services.credentials import KeyWish
-from workspaces.types import Actor, Caller, Origin, WorkspaceRef
+from workspaces.types import Actor, Caller, ChangeWish, Origin, WorkspaceRef
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 SYSTEM = Actor(kind="system", id="tests", name="tests")
@@ -58,6 +57,16 @@ def make_person(workspace: WorkspaceRef, *roles: str, name: str = "Ana") -> Pers
     person = Person.objects.create_user(email=email, name=name, password=PASSWORD, joined_at=now)
     with access.bound(workspace.id):
         people.join(person=person, roles=roles, actor=SYSTEM, now=now)
+    return person
+
+
+def make_person_quietly(workspace: WorkspaceRef, *roles: str, name: str = "Ana") -> Person:
+    """Make a member as if from before four eyes held: approving roles take an approval since."""
+    with access.bound(workspace.id):
+        kinds = FourEyes.objects.get().kinds
+        FourEyes.objects.update(kinds=[])
+        person = make_person(workspace, *roles, name=name)
+        FourEyes.objects.update(kinds=kinds)
     return person
 
 

@@ -51,6 +51,7 @@ EVERY_REFUSAL = [
 ]
 
 ONLY_CONVERSATIONS = factories.order_type(agent_state={"scopes": ["conversation"], "cap_bytes": 4096})
+FORGET = "/v1/forget"
 WRITE, DELETE, PROPOSE = "/v1/agent-state", "/v1/agent-state/delete", "/v1/config/diffs"
 APPROVE, PROFILE = "/v1/config/diffs/{change_id}/approve", "/v1/profiles/{profile_id}/agent-state"
 FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
@@ -118,6 +119,8 @@ class Cast:
         takes_key = any("key" in option for option in operation["security"])
         body = self._body(path, operation)
         real = path.replace("{kind}", "features").replace("{profile_id}", self.profile_id)
+        if "{request_id}" in real:
+            real = real.replace("{request_id}", self.erasing())
         if "{change_id}" in real:
             real = real.replace("{change_id}", self.proposed(FEATURES))
         return Ask(
@@ -133,6 +136,8 @@ class Cast:
             return write if path == WRITE else {name: write[name] for name in ("scope", "agent")}
         if path == PROPOSE:
             return FEATURES
+        if path == FORGET:
+            return {"target": "conversation", "conversation_id": uuid4().hex}
         content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         return next((found["value"] for found in content.get("examples", {}).values()), None)
 
@@ -155,6 +160,12 @@ class Cast:
     def proposed(self, body: dict[str, Any]) -> str:
         ask = Ask(method="POST", path=PROPOSE, key=self.tokens["good"], body=body)
         return str(self.send(ask).json()["diff_id"])
+
+    def erasing(self) -> str:
+        """Ask for an erasure; give its id."""
+        body = {"target": "conversation", "conversation_id": uuid4().hex}
+        ask = Ask(method="POST", path=FORGET, key=self.keys["good"], body=body)
+        return str(self.send(ask).json()["request_id"])
 
     def written(self, **members: Any) -> dict[str, Any]:
         """Store a state; give the write."""
@@ -186,7 +197,12 @@ def _invalid_input(cast: Cast, ask: Ask, path: str) -> Ask:
 
 
 def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
-    last = {"{kind}": "nothing", "{change_id}": str(uuid4()), "{profile_id}": str(uuid4())}
+    last = {
+        "{kind}": "nothing",
+        "{change_id}": str(uuid4()),
+        "{profile_id}": str(uuid4()),
+        "{request_id}": str(uuid4()),
+    }
     for name, value in last.items():
         path = path.replace(name, value)
     return _changed(ask, path=path)
@@ -231,6 +247,15 @@ OTHER_WORDS: dict[str, dict[str, Any]] = {
     "invalid_field_value": {"body": {"step": 7}},
     "scope_kind_not_declared": {"scope": factories.scope(kind="task")},
 }
+
+
+def _subject_erased(cast: Cast, ask: Ask, path: str) -> Ask:
+    place = cast.written()["scope"]
+    body = {"target": "conversation", "conversation_id": place["id"]}
+    cast.send(Ask(method="POST", path=FORGET, key=cast.keys["good"], body=body))
+    return _changed(ask, body=ask.body | {"scope": place})
+
+
 WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
     "invalid_input": _invalid_input,
     "not_found": _not_found,
@@ -238,14 +263,18 @@ WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
     "subject_mismatch": _subject_mismatch,
     "invalid_document": _invalid_document,
     "wrong_version": _wrong_version,
+    "subject_erased": _subject_erased,
 }
 
 
 def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
     """Give a request that is refused with a code."""
-    if path == DELETE and code in {"hot_store_unavailable", "outcome_unknown"}:
+    if path in {DELETE, FORGET} and code in {"hot_store_unavailable", "outcome_unknown"}:
         kept = cast.written()
-        ask = _changed(ask, body={name: kept[name] for name in ("scope", "agent")})
+        named = {"target": "conversation", "conversation_id": kept["scope"]["id"]}
+        ask = _changed(
+            ask, body=named if path == FORGET else {name: kept[name] for name in ("scope", "agent")}
+        )
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:

@@ -12,7 +12,8 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -24,16 +25,20 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from workspaces import coherence
 from workspaces.binding import bound
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.hotstore import Name, Seen, name_of
-from workspaces.models import DeploymentKey, RetiredKey, WrappedKey
+from workspaces.models import DeploymentKey, HeldKey, RetiredKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
 
 NONCE_BYTES = 12
+SEAL_BYTES = NONCE_BYTES + 16
+"""How much longer what is sealed is than what it holds: the nonce and the tag."""
 KEPT_UNWRAPPED_SECONDS = 60.0
+CHUNK_BYTES = 64 * 1024
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
 NOTHING_SEEN: Mapping[UUID, Seen] = MappingProxyType({})
@@ -82,6 +87,37 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
         raise Tampered from error
 
 
+def sealed_chunks(key: Key, parts: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
+    """Seal a file of any size in chunks of 64 KiB, as its bytes come; there is always at least one (PL-12).
+
+    Each is bound to `context` (which object it belongs to), to its index, and to whether it is the last.
+    """
+    index, waiting = 0, bytearray()
+    for part in parts:
+        waiting += part
+        while len(waiting) > CHUNK_BYTES:
+            yield seal(key, bytes(waiting[:CHUNK_BYTES]), context=context_of(*context, index, False))
+            del waiting[:CHUNK_BYTES]
+            index += 1
+    yield seal(key, bytes(waiting), context=context_of(*context, index, True))
+
+
+def opened_chunks(key: Key, chunks: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
+    """Open what `sealed_chunks` gave, in order; no byte of a chunk leaves before it is verified (PL-12).
+
+    Raises Tampered at the first chunk that was altered or moved, and at the end of a file that was cut.
+    """
+    index, sealed = 0, None
+    for following in chunks:
+        if sealed is not None:
+            yield unseal(key, sealed, context=context_of(*context, index, False))
+            index += 1
+        sealed = following
+    if sealed is None:
+        raise Tampered
+    yield unseal(key, sealed, context=context_of(*context, index, True))
+
+
 def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:
     """Make the encryption key and the hash key of a new workspace, before its row is committed."""
     with bound(workspace.id):
@@ -117,7 +153,7 @@ def open_key(workspace: WorkspaceRef, *chain: UUID | None, seen: Mapping[UUID, S
     seen = {**seen, **dict(zip(unseen, coherence.look_at(list(map(hot_name, unseen))), strict=True))}
     for key_id in links:
         link = _wrapped(hot_name(key_id), seen[key_id], partial(find_wrapped, workspace, key_id))
-        if link.wrapped_by != key.id:
+        if link.wrapped_by != key.id or link.is_barred:
             raise KeyDestroyed
         context = _wrap_context(key_id, workspace.id, link.purpose)
         key = Key(id=key_id, secret=unseal(key, link.wrapped, context=context))
@@ -130,7 +166,7 @@ def find_wrapped(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
         row = WrappedKey.objects.filter(id=key_id).first()
     if row is None:
         raise KeyDestroyed
-    return Wrapped(row.id, row.purpose, row.wrapped_by, bytes(row.wrapped))
+    return Wrapped(row.id, row.purpose, row.wrapped_by, bytes(row.wrapped), row.barred_by is not None)
 
 
 def hot_name(key_id: UUID) -> Name:
@@ -142,15 +178,24 @@ def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
     """Destroy keys now; whatever they sealed is gone (PR-15)."""
     for key_id in key_ids:
         if key_id is not None:
-            _destroy(workspace, key_id)
+            with _changing(workspace, key_id) as row:
+                row.delete()
 
 
-def _destroy(workspace: WorkspaceRef, key_id: UUID) -> None:
+def bar_keys(workspace: WorkspaceRef, *key_ids: UUID, by: UUID) -> None:
+    """Let keys open nothing from now on, in every process: what they sealed is being erased (PR-11)."""
+    for key_id in key_ids:
+        with _changing(workspace, key_id) as row:
+            row.update(barred_by=by)
+
+
+@contextmanager
+def _changing(workspace: WorkspaceRef, key_id: UUID) -> Iterator[QuerySet[WrappedKey]]:
     # The lock first: while it is held nobody lifts the marker.
     with bound(workspace.id), transaction.atomic():
         coherence.lock(hot_name(key_id))
         marked = coherence.begin(hot_name(key_id))
-        WrappedKey.objects.filter(id=key_id).delete()
+        yield WrappedKey.objects.filter(id=key_id)
     coherence.end(marked)
 
 
@@ -169,10 +214,15 @@ def retire_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
 
 
 def destroy_retired(workspace: WorkspaceRef, key_ids: Sequence[UUID]) -> None:
-    """Destroy keys whose content is gone for good, and then forget that they were to be destroyed."""
-    destroy_keys(workspace, *key_ids)
+    """Destroy keys whose content is gone for good, and then forget that they were to be destroyed.
+
+    A key that a legal hold needs waits until the hold has ended (PR-16).
+    """
     with bound(workspace.id):
-        RetiredKey.objects.filter(key_id__in=key_ids).delete()
+        held = set(HeldKey.objects.filter(key_id__in=key_ids).values_list("key_id", flat=True))
+        free = [key_id for key_id in key_ids if key_id not in held]
+        destroy_keys(workspace, *free)
+        RetiredKey.objects.filter(key_id__in=free).delete()
 
 
 def keyed_hash(workspace: WorkspaceRef, purpose: str, *parts: str) -> bytes:

@@ -121,6 +121,14 @@ class Conflict(Problem):
     title = "The request contradicts an earlier one"
 
 
+class SubjectErased(Problem):
+    """What the write is about was erased, and the write is from before, or may be (PR-12)."""
+
+    code = "subject_erased"
+    status = 410
+    title = "This was erased, and the write is older or does not say that it is newer"
+
+
 class PayloadTooLarge(Problem):
     code = "payload_too_large"
     status = 413
@@ -143,6 +151,22 @@ class InvalidDocument(Problem):
     code = "invalid_document"
     status = 422
     title = "The document cannot be published as it is"
+
+
+class ApprovalRequired(Problem):
+    """Four eyes hold, and nobody else has approved exactly this (PR-2b)."""
+
+    code = "approval_required"
+    status = 409
+    title = "This takes the approval of another person"
+
+
+class OwnChange(Problem):
+    """The author of a change never approves it (PR-2b)."""
+
+    code = "own_change"
+    status = 403
+    title = "Nobody approves a change of their own"
 
 
 class RoleNotAllowed(Problem):

@@ -1,7 +1,7 @@
 """Values that travel through every app."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -39,12 +39,35 @@ class Origin(msgspec.Struct, frozen=True):
 class Actor(msgspec.Struct, frozen=True):
     """Who did something, as the audit names them (PR-21)."""
 
-    kind: Literal["person", "token", "key", "system"]
+    kind: Literal["person", "token", "key", "link", "system"]
     id: str
     name: str
     roles: tuple[str, ...] = ()
     address: str = ""
     request_id: str = ""
+
+
+class Decider(msgspec.Struct, frozen=True):
+    """A person who decides about a change, and what they may do by the way they came: a token may hold less."""
+
+    person_id: UUID | None
+    may: frozenset[str]
+    actor: Actor
+
+
+class ChangeWish(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that somebody wants: of what, what it replaces, why, which held fields it drops, and when (PR-2, PR-3).
+
+    `document` is a version of a document; of the other kinds of request, what they say. Without `publish_at` it comes
+    into force as soon as it may.
+    """
+
+    kind: str
+    document: Any
+    reason: str
+    replaces: int
+    drop: tuple[str, ...] = ()
+    publish_at: datetime | None = None
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -66,6 +89,11 @@ class Caller(msgspec.Struct, frozen=True):
         """Tell a source's key from a person's token."""
         return self.source_id is not None
 
+    @property
+    def decider(self) -> Decider:
+        """Give the person behind a token as one who decides about changes."""
+        return Decider(self.person_id, self.permissions, self.actor)
+
 
 class Key(msgspec.Struct, frozen=True):
     """An unwrapped 256-bit key and the id that names it. Never stored, never logged."""
@@ -78,12 +106,16 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Wrapped(msgspec.Struct, frozen=True, array_like=True):
-    """A key as it is stored: sealed under the key that `wrapped_by` names (none: the deployment's master key)."""
+    """A key as it is stored: sealed under the key that `wrapped_by` names (none: the deployment's master key).
+
+    One that is barred opens nothing any more: what it sealed is being erased (PR-11).
+    """
 
     id: UUID
     purpose: str
     wrapped_by: UUID | None
     wrapped: bytes
+    is_barred: bool = False
 
 
 class PublicKey(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Reading working memory: by agents with content, by people without (WM-17, WM-23)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -40,28 +40,43 @@ class MemoryTotals(msgspec.Struct, frozen=True):
     last_write: datetime | None
 
 
-def read_state(look: Look, live: Live, *, now: datetime, seen: Sequence[Seen] = ()) -> StateRead:
+def read_state(
+    look: Look,
+    live: Live,
+    *,
+    now: datetime,
+    seen: Sequence[Seen] = (),
+    on_erased: Callable[[StateRow], None] = lambda _: None,
+) -> StateRead:
     """Read a state, from the hot store alone where it is warm (WM-17 to WM-19).
 
-    `live` are the documents as the request saw them, `seen` what it saw of the state and its keys.
+    `live` are the documents as the request saw them, `seen` what it saw of the state and its keys. `on_erased` is told
+    of a state that reads as never written because it was erased (PR-12).
     """
     place, held = look.place, hotstates.current(look, seen)
     declared = documents.declared_for(place.agent, live)
     row = held.row
     if row is None or not is_live(row, declared, now=now):
+        if row is not None and row.life == State.Life.ERASED:
+            on_erased(row)
         return StateRead()
     try:
         plain, _ = encryption.open_plain(place.workspace, row, held.keys)
     except KeyDestroyed:
-        return _read_again(place, row, live, now=now)
+        return _read_again(place, row, live, now=now, on_erased=on_erased)
     return _answer(row, plain, declared, now=now)
 
 
-def _read_again(place: Place, row: StateRow, live: Live, *, now: datetime) -> StateRead:
+def _read_again(
+    place: Place, row: StateRow, live: Live, *, now: datetime, on_erased: Callable[[StateRow], None]
+) -> StateRead:
     """Read again where a write gave the state another key between the row and its key (WM-18), else nothing."""
     newer = access.read_row(place)
-    is_written_since = newer is not None and newer.data_key_id not in (row.data_key_id, None)
-    return read_state(hotstates.look_for(place), live, now=now) if is_written_since else StateRead()
+    if newer is not None and newer.data_key_id not in (row.data_key_id, None):
+        return read_state(hotstates.look_for(place), live, now=now, on_erased=on_erased)
+    if newer is not None:
+        on_erased(newer)
+    return StateRead()
 
 
 def _answer(row: StateRow, plain: bytes, declared: Declared, *, now: datetime) -> StateRead:
@@ -86,8 +101,13 @@ def _only(plain: bytes, served: Mapping[str, Any]) -> dict[str, Any]:
 
 def states_of_profile(profile_id: UUID) -> QuerySet[State]:
     """List the states that name a person, alive by what their rows say."""
-    rows = State.objects.filter(life=State.Life.LIVE, handle__profile_id=profile_id)
+    rows = _reachable().filter(handle__profile_id=profile_id)
     return rows.defer("body", "recent_writes").select_related("source")
+
+
+def _reachable() -> QuerySet[State]:
+    """List the states that live by what their rows say and are not being erased (PR-11)."""
+    return State.objects.filter(life=State.Life.LIVE, erasure_id=None)
 
 
 STATE_FILTERS = {"agent": "agent", "scope": "scope_kind", "type": "type"}
@@ -131,8 +151,7 @@ def metadata_of(rows: list[State], *, now: datetime) -> list[StateMetadata]:
 
 def totals() -> Totals:
     """Count what the bound workspace holds."""
-    live = State.objects.filter(life=State.Life.LIVE)
-    counts = live.aggregate(
+    counts = _reachable().aggregate(
         states=Count("id"),
         bytes=Sum("body_bytes", default=0),
         profiles=Count("handle__profile", distinct=True),
@@ -143,13 +162,12 @@ def totals() -> Totals:
 
 def states_by_agent() -> dict[str, int]:
     """Count the states of each agent (PR-3)."""
-    live = State.objects.filter(life=State.Life.LIVE)
-    return dict(live.values_list("agent").annotate(Count("id")).order_by())
+    return dict(_reachable().values_list("agent").annotate(Count("id")).order_by())
 
 
 def states_by_profile(profile_ids: list[UUID]) -> dict[UUID, int]:
     """Count the states of each of these people."""
-    live = State.objects.filter(life=State.Life.LIVE, handle__profile__in=profile_ids)
+    live = _reachable().filter(handle__profile__in=profile_ids)
     return dict(live.values_list("handle__profile").annotate(Count("id")).order_by())
 
 
@@ -157,8 +175,7 @@ def holdings() -> list[Holding]:
     """Count, per agent and type at the last write, the states and in how many each field is held (PR-3)."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     states: Counter[tuple[str, str]] = Counter()
-    live = State.objects.filter(life=State.Life.LIVE)
-    for agent, kind, held in live.values_list("agent", "type", "held").iterator():
+    for agent, kind, held in _reachable().values_list("agent", "type", "held").iterator():
         states[agent, kind] += 1
         counts[agent, kind].update(dict.fromkeys(held, 1))
     return [Holding(agent, kind, states[agent, kind], dict(held)) for (agent, kind), held in counts.items()]

@@ -10,8 +10,8 @@ from django.db import transaction
 
 from agentstate.selectors.states import chosen_states, metadata_of, states_of_profile
 from workspaces import access
-from workspaces.models import Profile
 from workspaces.paging import Page, page
+from workspaces.selectors.profiles import profiles
 from workspaces.services.profiles import note_view
 from workspaces.types import Actor
 
@@ -27,7 +27,7 @@ def show_states(
     now: datetime,
 ) -> Page:
     """Give a page of a person's states, newest first, and write the view to the audit. Raises NotFound."""
-    profile = access.one(Profile, id=profile_id)
+    profile = access.one(profiles(), id=profile_id)
     found = page(
         chosen_states(states_of_profile(profile.id), chosen), by="updated_at", older=older, newer=newer
     )

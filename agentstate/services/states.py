@@ -1,7 +1,7 @@
 """Storing and deleting working memory (WM-6 to WM-16b). Each is one transaction, in a turn of its own."""
 
 import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import uuid4
 
 import msgspec
@@ -15,6 +15,8 @@ from agentstate.hotstates import Held, Turn
 from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
+from agentstate.services import erasure
+from agentstate.services.lives import entomb
 from agentstate.types import (
     Draft,
     Life,
@@ -24,7 +26,7 @@ from agentstate.types import (
     StateWrite,
     StoredState,
 )
-from workspaces import coherence
+from workspaces import barriers, coherence
 from workspaces.documents import Live, hold, require_feature
 from workspaces.encryption import destroy_keys, keyed_hash, retire_keys
 from workspaces.errors import OutcomeUnknown, Problem, Unavailable
@@ -61,6 +63,11 @@ class _Attempt(msgspec.Struct, frozen=True):
     @property
     def scope(self) -> Scope:
         return self.place.scope
+
+    @property
+    def is_lost(self) -> bool:
+        """Tell whether the row says that it lives, and nothing of it can be served: expired, or without its keys."""
+        return self.row is not None and self.row.life == State.Life.LIVE and not self.life.is_live
 
 
 def store_state(
@@ -111,19 +118,6 @@ def delete_state(
     return StateDeletion(deleted=life.is_live)
 
 
-def entomb(
-    workspace: WorkspaceRef, state: State, *, into: State.Life, declared: Declared, now: datetime
-) -> None:
-    """Turn a row into its tombstone, unsaved: no content, its key destroyed, the last version kept (PR-12)."""
-    retire_keys(workspace, state.data_key_id)
-    state.life = into
-    state.body = state.data_key_id = state.handle = None
-    state.body_bytes, state.held, state.type, state.type_version = 0, {}, "", ""
-    state.recent_writes = resends.dump(resends.without_bodies(resends.load(bytes(state.recent_writes))))
-    state.types_document = declared.document
-    state.due_at = now + timedelta(seconds=declared.tombstone_seconds)
-
-
 def _store_at_once(
     turn: Turn, caller: Caller, write: StateWrite, seen: Live, *, now: datetime
 ) -> StoredState | None:
@@ -154,6 +148,8 @@ def _decided_at_once(
         raise
     except Problem:
         return None
+    if attempt.is_lost:
+        return None
     return (attempt, draft) if isinstance(draft, Draft) and draft.reason is None else None
 
 
@@ -174,6 +170,10 @@ def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetim
     require_feature(documents.FEATURE, documents_now)
     turn.leaves(row, changed=False)
     attempt = _attempt(caller, write, turn.place, documents_now, Held(row), now=now)
+    if attempt.is_lost and erasure.finish(attempt.workspace, row):
+        # An erasure covers the row and has not come to it yet: what is written now is a life of its own.
+        row = access.read_row(turn.place)
+        attempt = _attempt(caller, write, turn.place, documents_now, Held(row), now=now)
     draft = _decide(attempt)
     if not isinstance(draft, Draft):
         return draft
@@ -224,6 +224,7 @@ def _decide(attempt: _Attempt) -> Draft | StoredState:
     earlier = _sent_before(attempt)
     if earlier is not None:
         return StoredState(stored=True, version=earlier.version, masked=earlier.masked, epoch=earlier.epoch)
+    _require_new(attempt)
     _require_same_person(attempt)
     kind = attempt.declared.type
     if kind is not None and attempt.scope.kind not in kind.scopes:
@@ -341,6 +342,20 @@ def _mark(attempt: _Attempt, key: Key | None) -> RememberedWrite:
         if_version=writes.expected_version(write) or 0,
         at=attempt.now.timestamp(),
     )
+
+
+def _require_new(attempt: _Attempt) -> None:
+    """Refuse what was made before an erasure, and what may have been (PR-12)."""
+    write, row, values = attempt.write, attempt.row, _people_named(attempt.write, attempt.place)
+    # A life began after any erasure, and so did what was made in it.
+    began_at = row.created_at if row is not None and attempt.life.is_live else None
+    is_same = row is not None and _names_the_same(attempt.workspace, values, row)
+    if began_at is not None and is_same and (write.written_at is None or write.written_at >= began_at):
+        return
+    people = [handle_hash(attempt.workspace, value) for value in values]
+    barriers.require_not_erased([attempt.scope.hash, *people], written_at=write.written_at)
+    if row is not None and row.life == State.Life.ERASED:
+        erasure.require_new(row, attempt.caller, written_at=write.written_at, now=attempt.now)
 
 
 def _require_same_person(attempt: _Attempt) -> None:

@@ -11,7 +11,7 @@ from agentstate import access, documents, encryption
 from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.selectors.lives import due_at, kept_fields, valid_until
-from agentstate.services.states import entomb
+from agentstate.services.lives import entomb
 from workspaces import coherence
 from workspaces.documents import hold, live
 from workspaces.errors import KeyDestroyed, Tampered
@@ -51,7 +51,7 @@ def sweep_states(*, workspace: WorkspaceRef, now: datetime) -> Swept:
     """
     hold()
     current = live("object-types")["object-types"].version
-    due = State.objects.filter(Q(due_at__lte=now) | Q(types_document__lt=current))
+    due = State.objects.filter(Q(due_at__lte=now) | Q(types_document__lt=current), erasure_id=None)
     rows = list(due.select_for_update(skip_locked=True)[:BATCH])
     swept = Swept(looked_at=len(rows))
     for row in rows:

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from console.approvals import waiting_for
 from console.pages import asked_version, here, see_other, workspace_page
 from console.rows import Tab
 from privacy.rules.documents import require_kind
@@ -75,6 +76,7 @@ def document(request: Any, kind: str) -> HttpResponse:
             for other, (name, _text) in DOCUMENT_TITLES.items()
         ],
         "versions": versions_shown(request, kind, head.version),
+        "waiting": waiting_for(request, kind),
     }
     return render(request, "console/document.html", context)
 

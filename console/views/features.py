@@ -10,12 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.approvals import carried_out, waiting_for
 from console.changes import changes_of
 from console.features import TITLES, FeatureTitle, title_of
 from console.forms import FeatureForm
-from console.pages import actor, dialog, done, here, workspace_page
+from console.pages import actor, dialog, here, workspace_page
+from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import feature_effects
-from privacy.services.documents import switch_feature
+from privacy.services.approvals import change_document
+from privacy.services.documents import feature_wish
 from workspaces import documents
 from workspaces.errors import WrongVersion
 from workspaces.selectors.audit import AuditFilter, last_change
@@ -39,7 +42,11 @@ def features(request: Any) -> HttpResponse:
     """List the features, with their last changes beside them."""
     rows = [described(request, title) for title in TITLES]
     beside = changes_of(request, AuditFilter(act="feature.*"), action="feature.*")
-    return render(request, "console/features.html", {"features": rows, **beside})
+    return render(
+        request,
+        "console/features.html",
+        {"features": rows, "waiting": waiting_for(request, "features"), **beside},
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -52,21 +59,30 @@ def feature_change(request: Any, key: str) -> HttpResponse:
     moved = False
     if request.method == "POST" and form.is_valid():
         try:
-            switch_feature(
-                feature=key,
-                on=turn_on,
-                reason=form.cleaned_data["reason"],
-                replaces=form.cleaned_data["version"],
+            asked_for = change_document(
+                wish=feature_wish(
+                    feature=key,
+                    on=turn_on,
+                    reason=form.cleaned_data["reason"],
+                    replaces=form.cleaned_data["version"],
+                ),
                 person_id=request.user.id,
                 actor=actor(request),
                 now=timezone.now(),
             )
             said = _("%(name)s is on.") if turn_on else _("%(name)s is off.")
-            return done(request, back, said=said % {"name": title.name})
+            return carried_out(request, asked_for, back, said=said % {"name": title.name})
         except WrongVersion:
             moved, form = True, _again(form, live.version)
     effect = feature_effects()[key] if key == "agent_state" else None
-    context = {"feature": title, "turn_on": turn_on, "effect": effect, "moved": moved, "form": form}
+    context = {
+        "feature": title,
+        "turn_on": turn_on,
+        "effect": effect,
+        "moved": moved,
+        "needs_approval": needs_approval("features"),
+        "form": form,
+    }
     status = 409 if moved else 422 if request.method == "POST" else 200
     return dialog(request, "console/feature_change.html", context, back=back, status=status)
 

@@ -11,12 +11,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.approvals import carried_out
 from console.changes import changes_of
 from console.forms import InviteForm, RolesForm, WithdrawForm
 from console.pages import actor, dialog, done, here, workspace_page
+from privacy.services import approvals as gate
 from workspaces.errors import RoleNotAllowed
-from workspaces.models import Invitation, Person
+from workspaces.models import ChangeRequest, Invitation, Person
 from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES, ROLES, permissions_of
+from workspaces.selectors.approvals import approving_roles
 from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.people import Member, members, open_invitations
 from workspaces.services import people as services
@@ -64,8 +67,10 @@ def people(request: Any) -> HttpResponse:
 def invite(request: Any) -> HttpResponse:
     """Invite somebody by e-mail; the link works once."""
     form, back = InviteForm(request.POST or None), here(request, "people")
-    if request.method == "POST" and form.is_valid() and _is_invited(request, form):
-        return done(request, back, said=_("The invitation is on its way."))
+    if request.method == "POST" and form.is_valid():
+        asked_for = _invited(request, form)
+        if not form.errors:
+            return carried_out(request, asked_for, back, said=_("The invitation is on its way."))
     context = {"form": form, "days": services.INVITATION_LIFE.days}
     status = 422 if request.method == "POST" else 200
     return dialog(request, "console/invite.html", context, back=back, status=status)
@@ -106,19 +111,18 @@ def person_roles(request: Any, person_id: UUID) -> HttpResponse:
     back = here(request, "people")
     if request.method == "POST" and form.is_valid() and _is_change(member, form):
         if form.cleaned_data["step"] == "confirm":
-            _change(request, member, form)
-            return done(request, back, said=_("The roles of %(name)s are changed.") % {"name": member.name})
+            said = _("The roles of %(name)s are changed.") % {"name": member.name}
+            return carried_out(request, _change(request, member, form), back, said=said)
         context |= _confirmation(member, form)
         return dialog(request, "console/person_roles.html", context, back=back)
     status = 422 if request.method == "POST" else 200
     return dialog(request, "console/person_roles.html", context, back=back, status=status)
 
 
-def _is_invited(request: Any, form: InviteForm) -> bool:
-    """Invite, or say at the form why not."""
+def _invited(request: Any, form: InviteForm) -> ChangeRequest | None:
+    """Invite, or ask for it where that takes a second person, or say at the form why not."""
     try:
-        services.invite(
-            workspace=request.workspace,
+        return gate.invite(
             email=form.cleaned_data["email"],
             roles=form.cleaned_data["roles"],
             inviter=request.user,
@@ -128,7 +132,7 @@ def _is_invited(request: Any, form: InviteForm) -> bool:
         )
     except RoleNotAllowed as error:
         form.add_error("email", error.detail or error.title)
-    return not form.errors
+    return None
 
 
 def _is_change(member: Member, form: RolesForm) -> bool:
@@ -137,8 +141,8 @@ def _is_change(member: Member, form: RolesForm) -> bool:
     return not form.errors
 
 
-def _change(request: Any, member: Member, form: RolesForm) -> None:
-    services.change_roles(
+def _change(request: Any, member: Member, form: RolesForm) -> ChangeRequest | None:
+    return gate.change_roles(
         person=Person.objects.get(id=member.id),
         roles=form.cleaned_data["roles"],
         changer=request.user,
@@ -161,6 +165,7 @@ def _confirmation(member: Member, form: RolesForm) -> dict[str, Any]:
         "roles_after": [ROLE_TITLES[role] for role in form.cleaned_data["roles"]],
         "gained": _titles(after - before),
         "lost": _titles(before - after),
+        "needs_approval": bool(approving_roles(set(form.cleaned_data["roles"]) - set(member.roles))),
     }
 
 

@@ -1,10 +1,8 @@
 """Object types: the live ones, each one's fields, and the draft with its check and publication (PR-2, PR-3, CO-5)."""
 
-import json
 from typing import Any
 
 import msgspec
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,18 +11,23 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import states_by_agent
-from agentstate.types import ObjectType, TypeEffects
+from agentstate.types import ObjectType
+from console.approvals import carried_out, waiting_for
+from console.effects import check_of
 from console.forms import DraftForm
 from console.pages import actor, asked_version, here, see_other, workspace_page
 from console.views.documents import READERS, head_of, indented, live_version, versions_shown
+from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import preview
-from privacy.services.documents import change_document
-from privacy.types import ChangeWish, Preview
+from privacy.services.approvals import change_document
+from privacy.types import Preview
 from workspaces import access
 from workspaces.errors import InvalidDocument, InvalidInput, InvalidJson, WrongVersion
+from workspaces.models import ChangeRequest
 from workspaces.rules import json as strict_json
 from workspaces.rules.documents import digest
 from workspaces.selectors.documents import versions
+from workspaces.types import ChangeWish
 
 
 class TypeRow(msgspec.Struct, frozen=True):
@@ -71,26 +74,6 @@ class Usage(msgspec.Struct, frozen=True):
     bytes: int | None = None
 
 
-class ShownChange(msgspec.Struct, frozen=True):
-    pointer: str
-    before: str
-    after: str
-    breaking: bool
-
-
-class Effect(msgspec.Struct, frozen=True):
-    tone: str
-    text: str
-
-
-class Check(msgspec.Struct, frozen=True):
-    """What a check of a draft found."""
-
-    problems: tuple[Any, ...]
-    changes: list[ShownChange]
-    effects: list[Effect]
-
-
 class Draft(msgspec.Struct, frozen=True):
     """A document that a form holds, and what a check of it found."""
 
@@ -115,6 +98,7 @@ def types(request: Any) -> HttpResponse:
         "types": [_type_row(request, declared, parsed, states) for declared in parsed],
         "document": live_version(head),
         "draft_url": _draft_url(request),
+        "waiting": waiting_for(request, "object-types"),
         "versions": versions_shown(request, "object-types", head.version),
     }
     return render(request, "console/types.html", context)
@@ -150,12 +134,20 @@ def types_draft(request: Any) -> HttpResponse:
     head = head_of("object-types")
     initial = {"document": indented("object-types", head.body), "version": head.version}
     form = DraftForm(request.POST or None, initial=initial)
-    context: dict[str, Any] = {"form": form, "live": live_version(head), "check": None, "publishable": False}
+    context: dict[str, Any] = {
+        "form": form,
+        "live": live_version(head),
+        "check": None,
+        "publishable": False,
+        "needs_approval": needs_approval("object-types"),
+    }
     if request.method == "POST" and form.is_valid() and (draft := _draft(form)) is not None:
         context["moved"] = form.cleaned_data["version"] != head.version
-        if request.POST.get("act") == "publish" and _is_published(request, form, draft):
-            messages.success(request, _("The object types are published: %s.") % f"v{head.version + 1}")
-            return see_other(here(request, "types"))
+        if request.POST.get("act") == "publish":
+            asked_for = _published(request, form, draft)
+            if not form.errors:
+                said = _("The object types are published: %s.") % f"v{head.version + 1}"
+                return carried_out(request, asked_for, here(request, "types"), said=said)
         context |= _checked(request, form, draft, head.version)
     is_refused = request.method == "POST" and (bool(form.errors) or not form.is_bound)
     status = (409 if context.get("moved") else 422) if is_refused else 200
@@ -173,20 +165,25 @@ def _draft(form: DraftForm) -> Draft | None:
     return Draft(document=document, drop=drop, found=preview("object-types", document, drop=drop))
 
 
-def _is_published(request: Any, form: DraftForm, draft: Draft) -> bool:
-    """Publish what was checked, or say at the form why not."""
-    if "publish_documents" not in request.may:
+def _published(request: Any, form: DraftForm, draft: Draft) -> ChangeRequest | None:
+    """Publish what was checked, or ask for it where that takes a second person, or say at the form why not."""
+    if not _may_publish(request):
         form.add_error(None, _("You may propose, but not publish: ask security or an owner."))
     elif draft.found.problems:
         form.add_error(None, _("It cannot be published as it is: see the problems below."))
     elif form.cleaned_data["checked"] != draft.mark:
         form.add_error(None, _("The text changed since it was checked: check it again."))
     else:
-        _publish(request, form, draft)
-    return not form.errors
+        return _publish(request, form, draft)
+    return None
 
 
-def _publish(request: Any, form: DraftForm, draft: Draft) -> None:
+def _may_publish(request: Any) -> bool:
+    """Tell whether the person may publish, or ask for it where another one approves."""
+    return "publish_documents" in request.may or needs_approval("object-types")
+
+
+def _publish(request: Any, form: DraftForm, draft: Draft) -> ChangeRequest | None:
     wish = ChangeWish(
         kind="object-types",
         document=draft.document,
@@ -195,11 +192,12 @@ def _publish(request: Any, form: DraftForm, draft: Draft) -> None:
         drop=draft.drop,
     )
     try:
-        change_document(wish=wish, person_id=request.user.id, actor=actor(request), now=timezone.now())
+        return change_document(wish=wish, person_id=request.user.id, actor=actor(request), now=timezone.now())
     except (InvalidInput, InvalidDocument) as error:
         form.add_problems(error.errors, otherwise=error.title)
     except WrongVersion:
         form.add_error(None, _("Nothing was published."))
+    return None
 
 
 def _checked(request: Any, form: DraftForm, draft: Draft, live: int) -> dict[str, Any]:
@@ -208,63 +206,8 @@ def _checked(request: Any, form: DraftForm, draft: Draft, live: int) -> dict[str
     data: Any = form.data.copy()  # type: ignore[attr-defined]
     data["checked"], data["version"] = draft.mark, str(live)
     form.data = data
-    publishable = not found.problems and bool(found.changes) and "publish_documents" in request.may
-    return {"check": _check(found), "publishable": publishable}
-
-
-def _check(found: Preview) -> Check:
-    lost = tuple(f"/fields/{gone.field}" for gone in found.types.removed) if found.types else ()
-    changes = [
-        ShownChange(
-            pointer=change.pointer,
-            before=_short(change.before),
-            after=_short(change.after),
-            breaking=change.op == "removed" and change.pointer.endswith(lost),
-        )
-        for change in found.changes
-    ]
-    return Check(problems=found.problems, changes=changes, effects=_effects(found.types))
-
-
-def _effects(found: TypeEffects | None) -> list[Effect]:
-    """Put the effects into sentences: what is lost first."""
-    if found is None:
-        return []
-    texts = [
-        *(
-            (
-                "bad",
-                _("%(name)s is dropped. States that lose it at the next sweep: %(states)s.")
-                % {"name": f"{lost.type}.{lost.field}", "states": lost.states},
-            )
-            for lost in found.removed
-        ),
-        *(
-            (
-                "warn",
-                _("The agent %(agent)s has no type any more. Its states that are not served: %(states)s.")
-                % {"agent": lost.agent, "states": lost.states},
-            )
-            for lost in found.untyped
-        ),
-        *(
-            (
-                "warn",
-                _("%(name)s is declared otherwise. States whose values stay as they are: %(states)s.")
-                % {"name": f"{changed.type}.{changed.field}", "states": changed.states},
-            )
-            for changed in found.changed
-        ),
-        *(
-            (
-                "warn",
-                _("%(name)s gets tighter. States that it touches: %(states)s.")
-                % {"name": f"{cut.type} {cut.limit}", "states": cut.states},
-            )
-            for cut in found.shortened
-        ),
-    ]
-    return [Effect(tone=tone, text=text) for tone, text in texts]
+    publishable = not found.problems and bool(found.changes) and _may_publish(request)
+    return {"check": check_of(found), "publishable": publishable}
 
 
 def _draft_url(request: Any) -> str:
@@ -320,7 +263,3 @@ def _type_page(declared: ObjectType, body: dict[str, Any]) -> TypePage:
 
 def _days(seconds: int) -> str:
     return f"{seconds // 86_400}d"
-
-
-def _short(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)[:200]

@@ -1,4 +1,4 @@
-"""Who may change which document, and what is wrong with a version of it (PR-1, PR-2)."""
+"""What is wrong with a version of a document, and what its publication does (PR-1, PR-2)."""
 
 from typing import Any
 
@@ -8,28 +8,13 @@ from workspaces.errors import NotFound
 from workspaces.rules import documents
 from workspaces.types import AuditObject, FieldProblem
 
-MAX_REASON_LENGTH = 500
 MAX_DROP_LENGTH = 128
-PROPOSING = ("change_features", "propose_documents")
-PUBLISHING = ("change_features", "publish_documents")
 
 
 def require_kind(kind: str) -> None:
     """Refuse a kind of document that does not exist."""
     if kind not in documents.KINDS:
         raise NotFound("The kinds are: " + ", ".join(documents.KINDS) + ".")
-
-
-def proposing_permission(kind: str) -> str:
-    """Name the permission that a proposal takes; `features` belongs to security alone (PR-1)."""
-    of_features, of_others = PROPOSING
-    return of_features if kind == "features" else of_others
-
-
-def publishing_permission(kind: str) -> str:
-    """Name the permission that a publication takes."""
-    of_features, of_others = PUBLISHING
-    return of_features if kind == "features" else of_others
 
 
 def problems(kind: str, document: Any) -> list[FieldProblem]:

@@ -26,6 +26,7 @@ from niadra.models.state import (  # type: ignore[import-not-found]
 
 IS_ASYNC = sys.argv[1] == "async"
 PHONE = "+55 11 91234-5678"
+OTHER_PHONE = "+55 21 98765-4321"
 Answers = dict[str, Any]
 Part = dict[str, str]
 Scene = Callable[[Any, Part], Coroutine[Any, Any, Answers]]
@@ -229,9 +230,39 @@ async def session(_ours: Any, part: Part) -> Answers:
         }
 
 
+async def forget(ours: Any, part: Part) -> Answers:
+    """A person asks to be forgotten: the same client and a new one read nothing from the answer on."""
+    person = niadra.phone(OTHER_PHONE)
+    async with entered(ours.conversation(subject=person, agent_id="order-taker")) as talk:
+        await got(talk.agent_state.put({"step": "cart"}))
+    seen: Answers = {"asked": shown(await got(ours.admin.forget(handle=person)))}
+    async with entered(client(part)) as other:
+        async with entered(other.conversation(talk.id, agent_id="order-taker")) as same:
+            seen["read"] = shown(await got(same.agent_state.get()))
+        seen["found"] = len(await got(other.admin.find_profiles(OTHER_PHONE)))
+    unknown = await got(ours.admin.forget(conversation_id="nobody-wrote-here"))
+    return seen | {"conversation": shown(unknown)}
+
+
+async def forgotten(ours: Any, part: Part) -> Answers:
+    """What became of the request, after a worker has been at it."""
+    return {"status": shown(await got(ours.admin.forget_status(part["request"])))}
+
+
 SCENES: dict[str, Scene] = {
     scene.__name__: scene
-    for scene in (states, masking, too_big, refused, outage, lost_answer, metadata, session)
+    for scene in (
+        states,
+        masking,
+        too_big,
+        refused,
+        outage,
+        lost_answer,
+        metadata,
+        session,
+        forget,
+        forgotten,
+    )
 }
 
 

@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from privacy.services import erasing
 from tests import factories
 from tests.clients.relay import Relay
 from tests.server import Server
@@ -62,7 +64,8 @@ def seen(
         workspace = _workspace(version)
         answer = _played(folder, kind, _plan(workspace, server, relay, files))
         assert answer["version"] == version
-        yield Seen(version, workspace, answer["seen"])
+        later = _played(folder, kind, _later(workspace, server, answer["seen"]))
+        yield Seen(version, workspace, answer["seen"] | later["seen"])
 
 
 def _workspace(version: str) -> WorkspaceRef:
@@ -82,7 +85,7 @@ def _plan(workspace: WorkspaceRef, server: Server, relay: Relay, files: Path) ->
     files_of = {"switch": str(files / "cut"), "deaf": str(files / "deaf"), "straight": server.url}
     far = {"url": relay.url, **files_of}
     parts = {name: {"scene": name, "key": key} for name in ("states", "masking", "too_big")}
-    parts |= {name: {"scene": name, "key": all_scopes} for name in ("metadata", "session")}
+    parts |= {name: {"scene": name, "key": all_scopes} for name in ("metadata", "session", "forget")}
     parts |= {
         "outage": {"scene": "outage", "key": key, **far},
         "lost, known again": {
@@ -96,6 +99,14 @@ def _plan(workspace: WorkspaceRef, server: Server, relay: Relay, files: Path) ->
         "no key": {"scene": "refused", "key": "nia_sk_test_local_space_id_secret"},
     }
     return {name: {"url": server.url, **part} for name, part in parts.items()}
+
+
+def _later(workspace: WorkspaceRef, server: Server, seen: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Do what a worker does, and plan the scenes that come after."""
+    asked = seen["forget"]["asked"]["request_id"]
+    assert erasing.run(workspace=workspace, request_id=UUID(asked))
+    key = factories.make_key(workspace, "admin")
+    return {"forgotten": {"scene": "forgotten", "url": server.url, "key": key, "request": asked}}
 
 
 def _played(folder: Path, kind: str, plan: dict[str, dict[str, str]]) -> dict[str, Any]:
@@ -208,6 +219,20 @@ def test_metadata(seen: Seen) -> None:
         assert state["valid_until"] is not None
         assert (state["agent"], state["version"], state["schema_version"]) == ("order-taker", 1, "1")
         assert state["bytes"] > 0
+    assert found["log"] == []
+
+
+def test_a_person_is_forgotten(seen: Seen) -> None:
+    """PR-9, PR-11, WM-26: `admin.forget` and `forget_status`; what was erased reads as never written at once."""
+    found = seen["forget"]
+    assert found["asked"]["status"] in {"pending", "running"}
+    assert found["asked"]["target_kind"] == "handle"
+    assert (found["read"]["body"], found["read"]["version"], found["found"]) == ({}, 0, 0)
+    assert found["conversation"]["target_kind"] == "conversation"
+    status = seen["forgotten"]["status"]
+    assert (status["status"], status["request_id"]) == ("completed", found["asked"]["request_id"])
+    assert status["erased"] == {"agent_states": 1, "handles": 1, "profiles": 1}
+    assert len(status["receipt_hash"]) == 64
     assert found["log"] == []
 
 

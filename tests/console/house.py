@@ -12,13 +12,14 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from console import page_urls
+from privacy.services.documents import propose_change
 from tests import factories
 from tests.api import InProcess
-from workspaces import access
-from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile
+from workspaces import access, documents
+from workspaces.models import ApiKey, AuditEntry, ChangeRequest, Invitation, Person, PersonalToken, Profile
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import people
-from workspaces.types import WorkspaceRef
+from workspaces.types import ChangeWish, Origin, WorkspaceRef
 
 # Nobody's words: where one of them turns up, content has left its place (WM-24, CO-12).
 CANARY = "zq7xcanary"
@@ -65,6 +66,7 @@ class House(msgspec.Struct, frozen=True):
     key: UUID
     key_text: str
     entry: UUID
+    change: UUID
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -88,6 +90,8 @@ class House(msgspec.Struct, frozen=True):
             "name": "order",
             "key": "agent_state",
             "kind": "masking",
+            "request_id": self.change,
+            "act": "deny",
             "uidb64": urlsafe_base64_encode(force_bytes(person.pk)),
             "token": default_token_generator.make_token(person) if reset else self.invitation,
         }
@@ -128,7 +132,21 @@ def build_house() -> House:
             key=ApiKey.objects.get(name="of the house").id,
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
+            change=ask_for_a_change(staff["engineer"]).id,
         )
+
+
+def ask_for_a_change(author: Person) -> ChangeRequest:
+    """Let somebody propose other regions for the masking of the bound workspace."""
+    live = documents.live("masking")["masking"]
+    wish = ChangeWish(
+        kind="masking",
+        document={**live.body, "regions": ["BR", "PT"]},
+        reason="A new country",
+        replaces=live.version,
+    )
+    actor = people.actor_of(author, Origin())
+    return propose_change(wish=wish, author_id=author.id, actor=actor, now=timezone.now()).change
 
 
 def _quiet(person: Person) -> WorkspaceRef:

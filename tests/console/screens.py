@@ -70,7 +70,7 @@ def _house(demo: dict[str, Any]) -> Any:
     from django.utils import timezone
 
     from tests import factories
-    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House
+    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_for_a_change
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
@@ -104,6 +104,7 @@ def _house(demo: dict[str, Any]) -> Any:
             key=ApiKey.objects.all()[0].id,
             key_text="",
             entry=AuditEntry.objects.get(act="feature.enable").id,
+            change=ask_for_a_change(staff["engineer"]).id,
         )
 
 

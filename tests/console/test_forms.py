@@ -12,7 +12,8 @@ from tests.console.house import EVERY_ROLE, NOBODY, House
 from tests.tables.pages import FORMS, Fields, Form, Refused, refused_forms
 from tests.tables.rights import OPEN_PAGES, PAGES
 from workspaces import access, documents
-from workspaces.models import AuditEntry
+from workspaces.models import AuditEntry, ChangeRequest
+from workspaces.selectors.approvals import content_digest, four_eyes
 
 REFUSED = list(refused_forms())
 
@@ -21,7 +22,10 @@ def filled(house: House, fields: Fields) -> dict[str, Any]:
     """Fill what is in braces from the house."""
     with access.bound(house.workspace.id):
         live = documents.live("features", "object-types")
+        seen, setting = content_digest(access.one(ChangeRequest, id=house.change)), four_eyes().version
     facts = {
+        "{seen}": seen,
+        "{four_eyes_version}": setting,
         "{features_version}": live["features"].version,
         "{types_version}": live["object-types"].version,
         "{types}": json.dumps(live["object-types"].body),

@@ -10,7 +10,7 @@ from workspaces.types import WorkspaceRef
 
 def signed(workspace: WorkspaceRef, role: str) -> InProcess:
     """Give a client with a personal token of a new member who holds one role."""
-    person = factories.make_person(workspace, role, name=role)
+    person = factories.make_person_quietly(workspace, role, name=role)
     return InProcess(factories.make_token(workspace, person, *ROLES[role]))
 
 

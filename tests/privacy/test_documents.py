@@ -9,16 +9,15 @@ import pytest
 from django.utils import timezone
 
 from privacy.services import documents as services
-from privacy.types import ChangeWish
 from tests import factories
 from tests.api import InProcess
 from tests.parallel import at_once, raised
 from tests.privacy.changes import CONFIG, DIFFS, approve, change, live, problems, propose, publish
 from workspaces import access
 from workspaces.errors import InvalidDocument, InvalidInput, NotFound, Problem, WrongVersion
-from workspaces.models import AuditEntry, Document, DocumentChange
+from workspaces.models import AuditEntry, ChangeRequest, Document
 from workspaces.rules.documents import DEFAULTS, KINDS
-from workspaces.types import WorkspaceRef
+from workspaces.types import ChangeWish, WorkspaceRef
 
 CANARY = "canary-zq7x"
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -232,7 +231,7 @@ def test_everything_wrong_is_told_at_once(
     details = json.dumps([problem["detail"] for problem in answer.body["errors"]])
     assert CANARY not in details
     with access.bound(aurora.id):
-        assert not DocumentChange.objects.filter(kind=kind, status="proposed").exists()
+        assert not ChangeRequest.objects.filter(kind=kind, status="proposed").exists()
     assert propose(security, kind, live(security, kind)["document"]).status == 201
 
 
@@ -380,7 +379,7 @@ def test_a_reason_is_kept_without_what_detectors_find(aurora: WorkspaceRef, secu
     publish(security, "masking", reason=reason)
     with access.bound(aurora.id):
         kept = [
-            *DocumentChange.objects.filter(kind="masking").values_list("reason", flat=True),
+            *ChangeRequest.objects.filter(kind="masking").values_list("reason", flat=True),
             *Document.objects.filter(kind="masking", version__gt=1).values_list("reason", flat=True),
             *AuditEntry.objects.filter(object_id="masking").values_list("reason", flat=True),
         ]

@@ -26,15 +26,20 @@ WITHOUT_WORKSPACE: dict[str, str] = {
 
 
 class Guess(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that names something by an id; `kind` is what the id is of, and `{id}` is where it goes."""
+    """A request that names something by an id; `kind` is what the id is of, and `{id}` is where it goes.
+
+    `home` is what the same request is answered at home, where it is found.
+    """
 
     method: str
     path: str
     route: str
     kind: str
     body: Any = None
+    home: int = 200
 
 
+_WHY = {"reason": "For a test"}
 GUESSES = (
     Guess(method="GET", path="/v1/profiles/{id}/agent-state", route="profile-states", kind="profile"),
     Guess(
@@ -45,6 +50,41 @@ GUESSES = (
         body={"query": "{id}"},
     ),
     Guess(method="POST", path="/v1/config/diffs/{id}/approve", route="config-approve", kind="change"),
+    Guess(method="GET", path="/v1/forget/{id}", route="forget-status", kind="erasure"),
+    Guess(method="GET", path="/v1/config/diffs/{id}", route="config-diff", kind="change"),
+    Guess(
+        method="PUT",
+        path="/v1/config/diffs/{id}",
+        route="config-diff",
+        kind="change",
+        body={
+            "kind": "object-types",
+            "document": {"types": []},
+            "reason": "For a test",
+            "drop": ["order.step"],
+        },
+        home=403,
+    ),
+    *(
+        Guess(
+            method="POST",
+            path=f"/v1/config/diffs/{{id}}/{act}",
+            route=f"config-{act}",
+            kind="change",
+            body=body,
+            home=home,
+        )
+        for act, body, home in (("deny", _WHY, 200), ("withdraw", _WHY, 403), ("publish", None, 200))
+    ),
+    Guess(
+        method="POST",
+        path="/v1/export",
+        route="export",
+        kind="profile",
+        body={"profile_id": "{id}"},
+        home=202,
+    ),
+    Guess(method="GET", path="/v1/export/{id}", route="export-run", kind="package"),
     Guess(
         method="POST",
         path="/v1/agent-state/read",
@@ -83,4 +123,6 @@ NAMES_NOTHING: dict[str, str] = {
     "config": "A kind of document is a word that every workspace has.",
     "config-schema": "The schemas are the same everywhere.",
     "config-diffs": "A new change takes no id.",
+    "forget": "An id of another workspace names nobody here, and is answered as a request of its own.",
+    "package-download": "Its token opens one package to whoever holds it; tests/privacy tries others.",
 }

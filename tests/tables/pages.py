@@ -63,6 +63,24 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="approval_act",
+        who="security",
+        good={"seen": "{seen}", "reason": "Not before the holidays"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="four_eyes",
+        who="owner",
+        good={"version": "{four_eyes_version}", "kinds": ["masking", "erasure"], "reason": "A new rule"},
+        ok=303,
+        refused=(
+            Refused("a kind that does not exist", {"kinds": ["masking", "everything"]}, "kinds"),
+            NO_REASON,
+            LONG_REASON,
+        ),
+    ),
+    Form(
         page="key_new",
         who="security",
         good={

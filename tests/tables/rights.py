@@ -12,6 +12,7 @@ import msgspec
 from tests.factories import ORDER_TYPE
 
 ROLES = ("owner", "security", "privacy", "support", "engineer", "auditor")
+KINDS = ("features", "object-types", "masking", "retention", "assembly-policy")
 SCOPES = ("agent_state", "history", "context", "admin")
 
 HELD: dict[str, tuple[str, ...]] = {
@@ -40,7 +41,10 @@ HELD: dict[str, tuple[str, ...]] = {
 
 
 class Route(msgspec.Struct, frozen=True, kw_only=True):
-    """One method of a route of /v1: the scopes and the roles that open it. `{...}` is filled from the cast."""
+    """One method of a route of /v1: the scopes and the roles that open it. `{...}` is filled from the cast.
+
+    `code` is why those are refused too, by something else than their rights.
+    """
 
     method: str
     path: str
@@ -50,6 +54,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     feature: str = ""
     body: Any = None
     ok: int = 200
+    code: str | None = None
     row: str = ""
 
     @property
@@ -67,7 +72,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
         if kind not in {"key", "role"}:
             return 401, code
         if name in opens:
-            return self.ok, None
+            return self.ok, self.code
         return 403, code if opens else "forbidden"
 
 
@@ -190,7 +195,79 @@ ROUTES: tuple[Route, ...] = (
             row=kind,
             roles=HELD["change_features" if kind == "features" else "publish_documents"],
         )
-        for kind in ("features", "object-types", "masking", "retention", "assembly-policy")
+        for kind in KINDS
+    ),
+    Route(method="GET", path="/v1/config/diffs/{masking}", name="config-diff", scopes=SCOPES, roles=ROLES),
+    Route(
+        method="PUT",
+        path="/v1/config/diffs/{object-types}",
+        name="config-diff",
+        roles=HELD["propose_documents"],
+        body=_change("object-types", {"types": [ORDER_TYPE]}),
+        ok=403,
+        code="own_change",
+    ),
+    Route(
+        method="POST",
+        path="/v1/config/diffs/{masking}/withdraw",
+        name="config-withdraw",
+        roles=HELD["propose_documents"],
+        body={"reason": "For a test"},
+        ok=403,
+        code="own_change",
+    ),
+    *(
+        Route(
+            method="POST",
+            path=f"/v1/config/diffs/{{{kind}}}/deny",
+            name="config-deny",
+            row=kind,
+            roles=HELD["approve_documents" if kind == "features" else "publish_documents"],
+            body={"reason": "For a test"},
+        )
+        for kind in KINDS
+    ),
+    *(
+        Route(
+            method="POST",
+            path=f"/v1/config/diffs/{{{kind}}}/publish",
+            name="config-publish",
+            row=kind,
+            roles=HELD["change_features" if kind == "features" else "publish_documents"],
+        )
+        for kind in KINDS
+    ),
+    Route(
+        method="POST",
+        path="/v1/forget",
+        name="forget",
+        scopes=("admin",),
+        roles=HELD["request_erasure"],
+        body={"target": "conversation", "conversation_id": "of-a-table-of-rights"},
+        ok=202,
+    ),
+    Route(
+        method="GET",
+        path="/v1/forget/{erasure}",
+        name="forget-status",
+        scopes=("admin",),
+        roles=HELD["request_erasure"],
+    ),
+    Route(
+        method="POST",
+        path="/v1/export",
+        name="export",
+        scopes=("admin",),
+        roles=HELD["build_package"],
+        body={"handle": {"type": "phone_e164", "value": "+55 11 91234-5678"}},
+        ok=202,
+    ),
+    Route(
+        method="GET",
+        path="/v1/export/{package}",
+        name="export-run",
+        scopes=("admin",),
+        roles=HELD["build_package"],
     ),
 )
 
@@ -201,10 +278,13 @@ PUBLIC: dict[str, str] = {
     "metrics": "It has a token of its own (PL-11).",
     "openapi": "The description of the API holds no data (PL-9).",
     "docs": "The same description, as a page.",
+    "package-download": "Its link holds a token (PR-19).",
 }
 
 _FORM = ("GET", "POST")
 _READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
+
+_ASKED = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
 
 PAGES: tuple[Page, ...] = (
     Page(name="console:workspace", ok=303),
@@ -218,6 +298,10 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:types_draft", any_of=("propose_documents",), methods=_FORM),
     Page(name="console:type", any_of=_READERS),
     Page(name="console:document", any_of=_READERS),
+    Page(name="console:approvals", any_of=_ASKED),
+    Page(name="console:approval", any_of=_ASKED),
+    Page(name="console:approval_act", any_of=_ASKED[:-1], methods=_FORM),
+    Page(name="console:four_eyes", any_of=("approve_documents", "manage_workspace"), methods=_FORM),
     Page(name="console:keys", any_of=("manage_keys", "view_audit")),
     Page(name="console:key_new", any_of=("manage_keys",), methods=_FORM),
     Page(name="console:key_rotate", any_of=("manage_keys",), methods=_FORM),

@@ -10,15 +10,17 @@ from django.db import connection
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
-from privacy.services.documents import propose_change, publish_change, switch_feature
-from privacy.types import ChangeWish
+from privacy.services import approvals
+from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
-from workspaces.models import Invitation, Person
+from workspaces.models import FourEyes, Invitation, Person
+from workspaces.rules.rights import ROLES
 from workspaces.services import credentials, people, profiles, signing, workspaces
+from workspaces.services.approvals import deny_request, set_four_eyes, withdraw_request
 from workspaces.services.credentials import KeyWish
-from workspaces.types import Actor, Origin
+from workspaces.types import Actor, ChangeWish, Decider, Origin
 
 ORIGIN = Origin(address="192.0.2.9", request_id="req-of-an-act")
 ACTOR = Actor(
@@ -37,6 +39,7 @@ class Ground(msgspec.Struct, frozen=True):
     key: str
     token: str
     change: Any
+    own: Any
 
     @property
     def now(self) -> Any:
@@ -63,13 +66,35 @@ def make_ground(cast: Cast) -> Ground:
         key=factories.make_key(cast.workspace),
         token=factories.make_token(cast.workspace, person, "find_profiles"),
         change=propose(None).change,
+        own=propose(None, author=person, publish_at=timezone.now() + timedelta(days=1)).change,
     )
 
 
-def propose(_: Ground | None) -> Any:
+def propose(_: Ground | None, *, author: Person | None = None, publish_at: Any = None) -> Any:
+    author_id = author.id if author else None
+    return propose_change(wish=wish_of(publish_at), author_id=author_id, actor=ACTOR, now=timezone.now())
+
+
+def wish_of(publish_at: Any = None) -> ChangeWish:
     live = documents.live("masking")["masking"]
-    wish = ChangeWish(kind="masking", document=dict(live.body), reason=REASON, replaces=live.version)
-    return propose_change(wish=wish, author_id=None, actor=ACTOR, now=timezone.now())
+    return ChangeWish(
+        kind="masking",
+        document=dict(live.body),
+        reason=REASON,
+        replaces=live.version,
+        publish_at=publish_at,
+    )
+
+
+def decider(ground: Ground, person: Person | None = None) -> Decider:
+    return Decider((person or ground.person).id, ROLES["security"], ACTOR)
+
+
+def approve(ground: Ground) -> Any:
+    """Approve as somebody who may not publish: else there is a second act."""
+    FourEyes.objects.update(kinds=["masking"])
+    by = Decider(ground.owner.id, frozenset({"approve_documents"}), ACTOR)
+    return approvals.approve(change_id=ground.change.id, reason=REASON, by=by, now=ground.now)
 
 
 def switch(feature: str, *, on: bool) -> Any:
@@ -165,6 +190,49 @@ ACTS: tuple[Act, ...] = (
         ),
     ),
     Act(name="document.propose", on="document", with_reason=True, deed=propose),
+    Act(
+        name="document.edit",
+        on="document",
+        with_reason=True,
+        deed=lambda ground: edit_change(
+            change_id=ground.own.id, wish=wish_of(), by=decider(ground), now=ground.now
+        ),
+    ),
+    Act(name="document.approve", on="document", with_reason=True, deed=approve),
+    Act(
+        name="document.schedule",
+        on="document",
+        with_reason=True,
+        deed=lambda ground: approvals.publish(change_id=ground.own.id, by=decider(ground), now=ground.now),
+    ),
+    Act(
+        name="document.deny",
+        on="document",
+        with_reason=True,
+        deed=lambda ground: deny_request(
+            request_id=ground.change.id, reason=REASON, by=decider(ground), now=ground.now
+        ),
+    ),
+    Act(
+        name="document.withdraw",
+        on="document",
+        with_reason=True,
+        deed=lambda ground: withdraw_request(
+            request_id=ground.own.id, reason=REASON, by=decider(ground), now=ground.now
+        ),
+    ),
+    Act(
+        name="four_eyes.change",
+        on="workspace",
+        with_reason=True,
+        deed=lambda ground: set_four_eyes(
+            kinds=["masking"],
+            replaces=FourEyes.objects.get().version,
+            reason=REASON,
+            by=decider(ground),
+            now=ground.now,
+        ),
+    ),
     Act(
         name="document.publish",
         on="document",

@@ -7,16 +7,30 @@ from uuid import UUID, uuid4
 import msgspec
 from django.utils import timezone
 
+from agentstate.services import erasure as states
 from privacy.services.documents import propose_change
-from privacy.types import ChangeWish
+from privacy.services.erasures import Asker, request_erasure
+from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access, documents
-from workspaces.models import ApiKey, DocumentChange, PersonalToken, Profile, RetiredKey
+from workspaces.barriers import digest_key
+from workspaces.models import (
+    ApiKey,
+    Approval,
+    ChangeRequest,
+    Erasure,
+    Hold,
+    PersonalToken,
+    Profile,
+    RetiredKey,
+)
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
+from workspaces.scopes import scope_of
 from workspaces.services import credentials, people
-from workspaces.types import WorkspaceRef
+from workspaces.types import ChangeWish, WorkspaceRef
 
 PHONE = "+5511912345678"
 SCOPE_ID = "cast-conversation"
@@ -32,6 +46,8 @@ class Cast(msgspec.Struct, frozen=True):
     profile: UUID
     pseudonym: str
     changes: dict[str, UUID]
+    erasure: UUID
+    package: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -50,6 +66,8 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
+    _hold_something(workspace, keys["agent_state"])
+    erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
         RetiredKey.objects.create(key_id=uuid4())
@@ -61,6 +79,15 @@ def make_cast() -> Cast:
             actor=factories.SYSTEM,
             now=timezone.now(),
         )
+    changes = {kind: propose_again(workspace, kind).id for kind in documents_of(workspace)}
+    with access.bound(workspace.id):
+        # An approval of a content that is gone: it counts for nothing.
+        Approval.objects.create(
+            request_id=changes["masking"],
+            person=staff["security"],
+            digest="0" * 64,
+            approved_at=timezone.now(),
+        )
     return Cast(
         workspace=workspace,
         tokens=tokens,
@@ -68,7 +95,9 @@ def make_cast() -> Cast:
         dead=dead_credentials(workspace),
         profile=profile.id,
         pseudonym=profile.pseudonym,
-        changes={kind: propose_again(workspace, kind).id for kind in documents_of(workspace)},
+        changes=changes,
+        erasure=erasure,
+        package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
     )
 
 
@@ -79,7 +108,7 @@ def documents_of(workspace: WorkspaceRef) -> dict[str, Any]:
         return {kind: dict(live.body) for kind, live in documents.live(*kinds).items()}
 
 
-def propose_again(workspace: WorkspaceRef, kind: str) -> DocumentChange:
+def propose_again(workspace: WorkspaceRef, kind: str) -> ChangeRequest:
     """Propose the live document of a kind once more."""
     with access.bound(workspace.id):
         live = documents.live(kind)[kind]
@@ -153,3 +182,32 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
     assert stored.status == 200
     batch = InProcess(key).post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": "cast"})
     assert batch.status == 200
+
+
+def _hold_something(workspace: WorkspaceRef, key: str) -> None:
+    """Hold a conversation, and overwrite what it holds."""
+    place, now = factories.scope("cast-held"), timezone.now()
+    with access.bound(workspace.id):
+        scope = scope_of(workspace, **place)
+        Hold.objects.create(
+            scope_kind=scope.kind,
+            scope_hash=scope.hash,
+            reason="For a test",
+            placed_at=now,
+            ends_at=now + timedelta(days=1),
+        )
+    for step in ("cart", "done"):
+        assert InProcess(key).write(factories.write({"step": step}, scope=place)).status == 200
+
+
+def _erase_something(workspace: WorkspaceRef, key: str) -> UUID:
+    """Erase a conversation up to the last steps, and read it afterwards."""
+    place, now = factories.scope("cast-erased"), timezone.now()
+    assert InProcess(key).write(factories.write(scope=place)).status == 200
+    with access.bound(workspace.id):
+        target, asker = Target(kind="conversation", scope_id=place["id"]), Asker(factories.SYSTEM)
+        request = request_erasure(workspace=workspace, target=target, asker=asker, now=now)
+        erasure = Erasure.objects.get(id=request.id)
+        states.erase_batch(workspace=workspace, erasure=erasure, key=digest_key(workspace, erasure))
+    assert InProcess(key).read(place).body["version"] == 0
+    return request.id

@@ -14,7 +14,7 @@ from tests import factories
 from tests.api import Answer, InProcess
 from tests.parallel import at_once, raised
 from workspaces import access
-from workspaces.models import AuditEntry, DocumentChange, RememberedAnswer
+from workspaces.models import AuditEntry, ChangeRequest, RememberedAnswer
 from workspaces.services import answers
 from workspaces.tasks import forget_answers
 from workspaces.types import WorkspaceRef
@@ -34,7 +34,7 @@ class Repeated(msgspec.Struct, frozen=True):
 
 
 def proposals() -> int:
-    return int(DocumentChange.objects.filter(reason=CANARY).count())
+    return int(ChangeRequest.objects.filter(reason=CANARY).count())
 
 
 def change(reason: str = CANARY) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def test_two_different_at_once_do_one_act(committed: None) -> None:
     assert not raised(results)
     assert sorted(answer.status for answer in results) == [201, *[409] * 5]
     with access.bound(workspace.id):
-        assert DocumentChange.objects.filter(kind="features", status="proposed").count() == 1
+        assert ChangeRequest.objects.filter(kind="features", status="proposed").count() == 1
 
 
 def test_nothing_of_a_request_is_remembered_but_hashes(

@@ -10,7 +10,7 @@ from tests.workspaces.masking_policies import policy
 from workspaces.masking import FieldRule, mask_fields, mask_text
 from workspaces.masking.detectors import detectors_for
 from workspaces.masking.folding import fold
-from workspaces.masking.passage import MAX_CANDIDATES, MAX_TEXT_BYTES, Budget, passage_of
+from workspaces.masking.passage import MAX_CANDIDATES, MAX_TEXT_BYTES, Budget, Passage
 from workspaces.masking.policy import kinds_in_declared
 
 POLICY = policy()
@@ -70,6 +70,29 @@ HOSTILE = [
         "0-",
         "abcdef0-",
     ),
+    *(
+        "is my password ",
+        "123 is my cvv ",
+        "pass ",
+        "user pass ",
+        "key is ",
+        "clé api ",
+        "token to ",
+        "token de a ",
+    ),
+    *("a" * 64 + " is my password ", "password for user ", "on the back cvv", "${a}", "secret <a "),
+    *(
+        "0a1b-us",
+        "0" * 32 + "-us",
+        ".atlasv1.",
+        "A1.atlasv1.",
+        "?sig=",
+        "?sig=A%2B",
+        "M" * 24 + ".",
+        "Ma1.",
+        "hooks.slack.com/",
+    ),
+    *("siret 123 456 789 ", "fiscal 0123456789012 ", "123456789 (ssn) ", "12 ABC 345 ", "FR 12 345 678 901 "),
     *("é", "\u200b", "1\u200b", "\uff14", "\u0130", "a\u0301", "\x00", "\t\n", "{}", "a" * 60 + " ", "Aa1"),
 ]
 
@@ -77,7 +100,7 @@ HOSTILE = [
 def work(text: str) -> tuple[int, int]:
     """Count the candidates that all detectors look at, and the spans that they answer."""
     budget = Budget(limit=10**9)
-    passage = passage_of(fold(text).text, regions=POLICY.regions, budget=budget)
+    passage = Passage(fold(text).text, regions=POLICY.regions, budget=budget)
     found = sum(1 for one in detectors_for(kinds_in_declared(POLICY)) for _ in one.find(passage))
     return budget.spent, found
 

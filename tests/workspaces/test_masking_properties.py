@@ -10,9 +10,11 @@ from stdnum import luhn
 
 from tests.workspaces.masking_policies import DOCUMENT, KEY, policy
 from workspaces.masking import FieldRule, MaskingPolicy, mask_fields, mask_text, policy_from
+from workspaces.masking.glance import glance_at
 from workspaces.masking.markers import markers_in
-from workspaces.masking.policy import KINDS, kinds_everywhere, kinds_in_declared
+from workspaces.masking.policy import KINDS, kinds_in_declared
 from workspaces.masking.scan import look, search_for
+from workspaces.masking.secret_names import secret_kind
 
 TOKEN = "gh" + "p_" + "1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R"
 
@@ -181,11 +183,19 @@ def test_nothing_held_back_survives(
 @given(st.lists(texts, max_size=6))
 def test_what_is_spared_a_look_had_nothing_to_find(strings: list[str]) -> None:
     """PR-7, PR-7b: one question about all texts never spares one that holds something."""
-    everywhere = search_for(kinds_everywhere(policy()))
-    hopeful = everywhere.worth_in(strings)
+    declared = search_for(kinds_in_declared(policy()))
+    seen = glance_at([strings, {"names": dict.fromkeys(strings)}], search=declared, regions=policy().regions)
     for text in strings:
-        whole = look(text, search=everywhere, policy=policy())
-        assert look(text, search=hopeful, policy=policy()).spans == whole.spans
+        whole = look(text, search=declared, policy=policy())
+        assert look(text, search=seen.search, policy=policy()).spans == whole.spans
+
+
+@often
+@given(st.lists(KEYS | texts, max_size=6))
+def test_a_secret_name_is_seen_at_a_glance(names: list[str]) -> None:
+    """PR-7b: a body is not spared the walk where a member is secret by its name."""
+    seen = glance_at([dict.fromkeys(names, 1)], search=search_for(frozenset()), regions=())
+    assert seen.has_secret_name or not any(map(secret_kind, names))
 
 
 @often

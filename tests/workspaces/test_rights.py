@@ -38,7 +38,8 @@ each_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.ti
 
 def send(api: InProcess, route: Route, cast: Cast) -> Answer:
     """Send a row of the table."""
-    path = route.path.format(profile=cast.profile, **cast.changes)
+    places = {"profile": cast.profile, "erasure": cast.erasure, "package": cast.package}
+    path = route.path.format(**places, **cast.changes)
     return api.call(route.method, path, route.body)
 
 

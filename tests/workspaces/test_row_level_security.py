@@ -225,8 +225,13 @@ GIVES = {
     "lastro_with_old_answers": IDS_ONLY,
     "lastro_with_retired_keys": IDS_ONLY,
     "lastro_with_due_states": IDS_ONLY,
+    "lastro_with_erasures": IDS_ONLY,
     "lastro_maintain_prune_audit": "bigint",
     "lastro_maintain_prune_deployment_audit": "bigint",
+    "lastro_with_due_changes": IDS_ONLY,
+    "lastro_with_packages_to_build": IDS_ONLY,
+    "lastro_with_packages_to_sweep": IDS_ONLY,
+    "lastro_with_package_link": IDS_ONLY,
 }
 
 

@@ -47,6 +47,11 @@ def admit(request: HttpRequest, wanted: Wanted = lambda _: ()) -> Admitted:
     return admitted
 
 
+def limit_address(origin: Origin) -> None:
+    """Take a token from the bucket of the address, for a route that takes no key. Raises RateLimited."""
+    _look([], _address(origin))
+
+
 def _known_source(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted | None:
     """Admit a key that this process has read before, if the hot store still holds the very same entry."""
     name = key_name(parts.key_id)

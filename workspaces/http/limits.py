@@ -9,7 +9,11 @@ BODY_BYTES: dict[str, int] = {
     "agent-state-delete": 16 * KIB,
     "batch": 4 * MIB,
     "config-diffs": 1 * MIB,
+    "config-diff": 1 * MIB,
     "config-approve": 16 * KIB,
+    "config-deny": 16 * KIB,
+    "config-withdraw": 16 * KIB,
+    "config-publish": 16 * KIB,
     "ingest-status": 16 * KIB,
     "profile-search": 16 * KIB,
 }

@@ -107,11 +107,11 @@ class Example(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one method of a view takes and answers. A `body` or `answer` is a struct or a JSON Schema."""
+    """What one method of a view takes and answers with each status. `body`, `answer`: a struct or a JSON Schema."""
 
     summary: str
     answer: Any
-    status: int
+    statuses: tuple[int, ...]
     body: Any
     is_body_optional: bool
     refusals: tuple[type[Problem], ...]
@@ -123,7 +123,7 @@ def operation(
     *,
     summary: str,
     answer: Any,
-    status: int = 200,
+    status: int | tuple[int, ...] = 200,
     body: Any = None,
     is_body_optional: bool = False,
     refusals: Iterable[type[Problem]] = (),
@@ -137,7 +137,7 @@ def operation(
     declared = Operation(
         summary=summary,
         answer=answer,
-        status=status,
+        statuses=(status,) if isinstance(status, int) else status,
         body=body,
         is_body_optional=is_body_optional,
         refusals=tuple(refusals),
@@ -250,12 +250,14 @@ class RouteSchema(AutoSchema):
             "schema": self._schema(declared.answer, is_answer=True),
             "examples": _examples(declared, is_request=False),
         }
+        schema = declared.answer if isinstance(declared.answer, dict) else {}
         answers: dict[str, Any] = {
-            str(declared.status): {
-                "description": "Done.",
-                "headers": self._headers(declared.status),
-                "content": {"application/json": content},
+            str(status): {
+                "description": "Accepted, and not done yet." if status == 202 else "Done.",
+                "headers": self._headers(status),
+                "content": {schema.get("contentMediaType", "application/json"): content},
             }
+            for status in declared.statuses
         }
         kinds = set(self._refusals(declared))
         for status in sorted({kind.status for kind in kinds}):

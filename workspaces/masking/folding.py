@@ -1,5 +1,6 @@
 """One spelling for what looks alike: full-width digits, odd spaces and dashes, characters nobody sees."""
 
+import re
 import unicodedata
 from bisect import bisect_right
 
@@ -23,18 +24,13 @@ class Folded(msgspec.Struct, frozen=True):
 
 def fold(text: str) -> Folded:
     """Fold compatibility characters one to one and take out the invisible ones, keeping offsets right."""
-    if text.isascii() and _is_plain(text):
+    if (text.isascii() and text.isprintable()) or _ODD.search(text) is None:
         return Folded(text)
     folded = text.translate(_ALIKE)
     if len(folded) == len(text):
         return Folded(folded)
     removed = (place for place, character in enumerate(text) if _ALIKE.get(ord(character), "") is None)
     return Folded(folded, tuple(place - count for count, place in enumerate(removed)))
-
-
-def _is_plain(text: str) -> bool:
-    """Tell whether an ASCII text has no control characters, apart from tabs and line ends."""
-    return text.isprintable() or text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable()
 
 
 def lowered(text: str) -> str:
@@ -75,3 +71,7 @@ _FOLDED = (*range(0x20000), *range(0xE0000, 0xE0200))
 _ALIKE: dict[int, str | None] = {
     code: folded for code in _FOLDED if (folded := _alike(code)) is None or ord(folded) != code
 }
+# Any of those; beyond the first plane simply all, for a long list of them would slow the search down.
+_ODD = re.compile(
+    "[" + "".join(re.escape(chr(code)) for code in _ALIKE if code < 0x10000) + "\U00010000-\U0010ffff]"
+)

@@ -15,7 +15,12 @@ BRACKET_BLANK = "\x7f"
 PARTIAL_BLANK = "\ufdd0"
 
 _DIGIT = re.compile(r"[0-9]")
+_AS_DIGITS = bytes(ord("0") if byte in b"0123456789" else byte for byte in range(256))
+# What may stand between two digits of one number: blanks, dots, dashes, slashes, and all that is not ASCII.
+_BETWEEN_DIGITS = b" \t\n\r\v\f.-_/" + bytes(range(128, 256))
 _SEVEN_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
+_OF_TOKENS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-"
+_AS_RUNS = bytes(ord("x") if byte in _OF_TOKENS else ord(" ") for byte in range(256))
 
 
 class BudgetSpent(Exception):
@@ -46,35 +51,43 @@ class Span(msgspec.Struct, frozen=True):
     kind: str
 
 
-class Passage(msgspec.Struct, frozen=True):
+class Passage:
     """A folded text without its markers, as a detector reads it.
 
     `has_digit` and `numeric` (seven digits near each other, the least that most numbers have) spare the
     detectors of numbers a text that can hold none.
     """
 
-    text: str
-    lower: str
-    regions: tuple[str, ...]
-    budget: Budget
-    has_digit: bool
-    numeric: bool
+    __slots__ = ("_digits", "_numeric", "budget", "has_digit", "lower", "regions", "text")
+
+    def __init__(self, text: str, *, regions: tuple[str, ...] = (), budget: Budget | None = None) -> None:
+        self.text = text
+        self.lower = lowered(text)
+        self.regions = regions
+        self.budget = budget or Budget()
+        self._digits = text.encode("utf-8", "surrogatepass").translate(_AS_DIGITS, _BETWEEN_DIGITS)
+        self.has_digit = b"0" in self._digits
+        self._numeric: bool | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Tell whether seven digits are near each other."""
+        if self._numeric is None:
+            self._numeric = self.has_digit and _SEVEN_DIGITS.search(self.text) is not None
+        return self._numeric
+
+    def may_hold_digits(self, count: int) -> bool:
+        """Tell whether so many digits may stand in a row, with no letters between them."""
+        return b"0" * count in self._digits
+
+    def may_hold_run(self, count: int) -> bool:
+        """Tell whether so many characters of tokens and addresses stand in a row."""
+        return b"x" * count in self.text.encode("utf-8", "surrogatepass").translate(_AS_RUNS)
 
     def without(self, claimed: list[Span]) -> "Passage":
         """Answer the passage as the next detector may read it."""
         blanks = [(span.start, span.end, BRACKET_BLANK) for span in claimed]
-        return _passage(blanked(self.text, blanks), blanked(self.lower, blanks), self.regions, self.budget)
-
-
-def passage_of(text: str, *, regions: tuple[str, ...], budget: Budget) -> Passage:
-    """Prepare a folded text for the detectors."""
-    return _passage(text, lowered(text), regions, budget)
-
-
-def _passage(text: str, lower: str, regions: tuple[str, ...], budget: Budget) -> Passage:
-    digit = _DIGIT.search(text)
-    numeric = digit is not None and _SEVEN_DIGITS.search(text, digit.start()) is not None
-    return Passage(text, lower, regions, budget, digit is not None, numeric)
+        return Passage(blanked(self.text, blanks), regions=self.regions, budget=self.budget)
 
 
 def blanked(text: str, stretches: Iterable[tuple[int, int, str]]) -> str:

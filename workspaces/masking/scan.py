@@ -1,7 +1,6 @@
 """One look at a text: its markers, and what is of the wanted kinds outside them (PR-5, PR-7)."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
 
 import msgspec
 
@@ -11,15 +10,11 @@ from workspaces.masking.markers import Marker, markers_in
 from workspaces.masking.passage import (
     BRACKET_BLANK,
     PARTIAL_BLANK,
-    Budget,
     Passage,
     Span,
     blanked,
-    passage_of,
 )
 from workspaces.masking.policy import MaskingPolicy
-
-_BETWEEN = "    "
 
 
 class Search(msgspec.Struct, frozen=True):
@@ -28,11 +23,14 @@ class Search(msgspec.Struct, frozen=True):
     kinds: frozenset[str]
     detectors: tuple[Detector, ...]
 
-    def worth_in(self, texts: Iterable[str]) -> "Search":
-        """Leave out the detectors that can find nothing in any of some texts (PR-7b)."""
-        passage = passage_of(fold(_BETWEEN.join(texts)).text, regions=(), budget=Budget())
-        hopeful = tuple(detector for detector in self.detectors if detector.may_hold(passage))
-        return Search(self.kinds, hopeful)
+    def hopeful_in(self, passage: Passage) -> "Search":
+        """Leave out the detectors that can find nothing in a passage, nor in any part of it (PR-7b)."""
+        hopeful = [
+            detector
+            for detector in self.detectors
+            if (passage.has_digit or not detector.needs_digit) and detector.may_hold(passage)
+        ]
+        return Search(self.kinds, tuple(hopeful))
 
 
 def search_for(kinds: frozenset[str]) -> Search:
@@ -51,7 +49,7 @@ def look(text: str, *, search: Search, policy: MaskingPolicy) -> Look:
     """Find what a search is for, in a text, and is not an exact marker already (PR-6)."""
     markers = markers_in(text, policy)
     folded = fold(_without_markers(text, markers) if markers else text)
-    found = _spans(passage_of(folded.text, regions=policy.regions, budget=Budget()), search)
+    found = _spans(Passage(folded.text, regions=policy.regions), search)
     if not found:
         return Look(markers, found)
     spans = [_in_original(span, folded) for span in found]
@@ -62,6 +60,8 @@ def _spans(passage: Passage, search: Search) -> list[Span]:
     """Ask each detector in turn; it does not read what an earlier one has claimed, but may reach across it."""
     claimed: list[Span] = []
     for detector in search.detectors:
+        if (detector.needs_digit and not passage.has_digit) or not detector.may_hold(passage):
+            continue
         found = [span for span in detector.find(passage) if span.kind in search.kinds]
         if found:
             claimed = _disjoint(claimed + found)

@@ -56,6 +56,8 @@ def mask_declared(text: str, *, search: Search, policy: MaskingPolicy) -> Masked
     seen = _look(text, search, policy)
     if seen is None:
         return _beyond_budget()
+    if not seen.spans and not seen.markers:
+        return _all_text(text, policy)
     counts: dict[str, int] = {}
     _count(seen.spans, counts)
     pieces: list[str] = []
@@ -70,6 +72,13 @@ def mask_declared(text: str, *, search: Search, policy: MaskingPolicy) -> Masked
     pieces.append(_rest(text[end:], policy, counts))
     masked = _set_apart(pieces)
     return _beyond_budget() if is_too_long(masked) else MaskedText(masked, counts)
+
+
+def _all_text(text: str, policy: MaskingPolicy) -> MaskedText:
+    """Mask a declared string of which nothing is known."""
+    if not text.strip():
+        return MaskedText("", {})
+    return MaskedText(masked_value(text, kind="text", policy=policy), {"text": 1})
 
 
 def mask_whole(text: str, *, kind: str, policy: MaskingPolicy) -> MaskedText:

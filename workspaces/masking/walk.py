@@ -1,11 +1,12 @@
 """Masking of the fields of a state: which rule holds for each value, at any depth (PR-5 to PR-7b, WM-14)."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Literal
 
 import msgspec
 
+from workspaces.masking.glance import Glance, glance_at
 from workspaces.masking.policy import (
     FieldRule,
     MaskingPolicy,
@@ -16,7 +17,7 @@ from workspaces.masking.policy import (
 )
 from workspaces.masking.scan import Search, search_for
 from workspaces.masking.secret_names import secret_kind
-from workspaces.masking.text import MaskedText, is_too_long, mask_declared, mask_found, mask_whole
+from workspaces.masking.text import MaskedText, mask_declared, mask_found, mask_whole
 
 _WRITTEN_AS_STRING = frozenset({"string", "text"})
 _MAY_HOLD_STRINGS = frozenset({"any", "list", "object"})
@@ -43,10 +44,10 @@ def mask_fields(
     fields: Mapping[str, Any], *, declared: Mapping[str, FieldRule], policy: MaskingPolicy
 ) -> Masked:
     """Mask the fields of a state before it is stored (PR-5 to PR-7b, WM-14)."""
-    masking = _Masking(policy, fields)
+    masking = _Masking(policy, fields, declared)
     masked: dict[str, Any] = {}
     for name, value in fields.items():
-        rule = declared.get(name, _UNDECLARED)
+        rule = masking.rule(name)
         new_value = masking.field(value, name=name, rule=rule)
         if new_value is not _DROPPED:
             masked[name] = _fitting(new_value, value, rule)
@@ -64,29 +65,6 @@ def mask_text(text: str, *, policy: MaskingPolicy) -> tuple[str, dict[str, int]]
     return masked.text, masked.counts
 
 
-class _Strings(msgspec.Struct, frozen=True):
-    """Every string at any depth, in no order: values, and names of members."""
-
-    values: list[str]
-    names: list[str]
-
-
-def _strings_of(values: Iterable[Any]) -> _Strings:
-    found: list[str] = []
-    names: list[str] = []
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, dict):
-            names += value
-            waiting += value.values()
-        elif isinstance(value, list | tuple):
-            waiting += value
-    return _Strings(found, names)
-
-
 def _is_removal(value: Any) -> bool:
     """Tell whether the value is the word of WM-8 that removes a field, which is never stored."""
     return isinstance(value, dict) and len(value) == 1 and value.get("$delete") is True
@@ -95,33 +73,30 @@ def _is_removal(value: Any) -> bool:
 class _Masking:
     """One call of `mask_fields`: how each sort of field is walked through, and the counts."""
 
-    def __init__(self, policy: MaskingPolicy, fields: Mapping[str, Any]) -> None:
+    def __init__(
+        self, policy: MaskingPolicy, fields: Mapping[str, Any], declared: Mapping[str, FieldRule]
+    ) -> None:
         self.policy = policy
         self.fields = fields
+        self.declared = declared
         self.counts: dict[str, int] = {}
         self.personal = search_for(kinds_in_declared(policy))
+        self._of_others: _Walk | Literal["needless"] | None = None
 
-    @cached_property
-    def undeclared(self) -> "_Walk":
-        """Search a field that is not personal for what is held back, where the fields can hold any (PR-7)."""
-        strings = self.strings
-        held_back = search_for(kinds_everywhere(self.policy)).worth_in([*strings.values, *strings.names])
-        mask = partial(mask_found, search=held_back, policy=self.policy)
-        return _Walk(self.policy, self.counts, mask, held_back)
+    def of_others(self) -> "_Walk | Literal['needless']":
+        """Search a field that is not personal for what is held back, where such fields may hold any (PR-7)."""
+        if self._of_others is None:
+            values = [value for name, value in self.fields.items() if not self.rule(name).pii]
+            seen = self._seen_in(values, search_for(kinds_everywhere(self.policy)))
+            mask = partial(mask_found, search=seen.search, policy=self.policy)
+            self._of_others = (
+                "needless" if seen.is_clean else _Walk(self.policy, self.counts, mask, seen.search)
+            )
+        return self._of_others
 
-    @cached_property
-    def strings(self) -> _Strings:
-        """List what the fields hold."""
-        return _strings_of(self.fields.values())
-
-    @cached_property
-    def has_nothing_held_back(self) -> bool:
-        """Tell whether no string can hold what is held back everywhere, and no member is secret by its name."""
-        return (
-            not self.undeclared.search_in_names.detectors
-            and not any(map(is_too_long, self.strings.values))
-            and not any(is_too_long(name) or secret_kind(name) for name in set(self.strings.names))
-        )
+    def rule(self, name: str) -> FieldRule:
+        """Give what is declared of a field."""
+        return self.declared.get(name, _UNDECLARED)
 
     def field(self, value: Any, *, name: str, rule: FieldRule) -> Any:
         """Mask one field by its name and its declaration (PR-5, PR-7b)."""
@@ -129,23 +104,33 @@ class _Masking:
             return value
         secret = secret_kind(name)
         if secret and rule.type in _WRITTEN_AS_STRING:
-            return self.undeclared.whole(value, kind=secret)
+            return self._of_kind(secret, leaves=False).whole(value, kind=secret)
         if secret and rule.type in _MAY_HOLD_STRINGS:
             return self._of_kind(secret, leaves=bool(rule.pii)).value(value)
         if rule.pii is True:
-            return self._declared().value(value)
+            return self._declared(value).value(value)
         if rule.pii:
             return self._personal(value, kind=known_kind(rule.pii))
-        return value if self.has_nothing_held_back else self.undeclared.value(value)
+        return self._not_personal(value)
+
+    def _not_personal(self, value: Any) -> Any:
+        if not isinstance(value, str | dict | list | tuple):
+            return value
+        walk = self.of_others()
+        return value if walk == "needless" else walk.value(value)
+
+    def _declared(self, value: Any) -> "_Walk":
+        search = self.personal if isinstance(value, str) else self._seen_in([value], self.personal).search
+        mask = partial(mask_declared, search=search, policy=self.policy)
+        return _Walk(self.policy, self.counts, mask, search, leaf_kind="text")
+
+    def _seen_in(self, values: list[Any], search: Search) -> Glance:
+        return glance_at(values, search=search, regions=self.policy.regions)
 
     def _personal(self, value: Any, *, kind: str) -> Any:
         walk = self._of_kind(kind, leaves=True)
         dropped = strategy_of(self.policy, kind) == "drop"
         return walk.whole(value, kind=kind) if dropped else walk.value(value)
-
-    def _declared(self) -> "_Walk":
-        mask = partial(mask_declared, search=self.personal, policy=self.policy)
-        return _Walk(self.policy, self.counts, mask, self.personal, leaf_kind="text")
 
     def _of_kind(self, kind: str, *, leaves: bool) -> "_Walk":
         mask = partial(mask_whole, kind=kind, policy=self.policy)
@@ -197,8 +182,10 @@ class _Walk:
 
     def _string(self, text: str, mask: Callable[[str], MaskedText]) -> Any:
         masked = mask(text)
+        if not masked.counts:
+            return masked.text
         self._count(masked.counts)
-        return masked.text if masked.text or not masked.counts else _DROPPED
+        return masked.text or _DROPPED
 
     def _leaf(self, value: Any, *, kind: str) -> Any:
         if value is None:

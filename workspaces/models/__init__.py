@@ -1,9 +1,11 @@
 """The tables of the ground floor, one file per noun."""
 
 from workspaces.binding import WorkspaceNotBound
+from workspaces.models.approvals import Approval, ChangeRequest, FourEyes
 from workspaces.models.audit import AuditEntry, AuditHead, DeploymentAuditEntry, DeploymentAuditHead
+from workspaces.models.barriers import ErasedItem, Erasure, HeldKey, Hold, Tombstone
 from workspaces.models.credentials import ApiKey, PersonalToken, Source
-from workspaces.models.documents import Document, DocumentChange, DocumentHead
+from workspaces.models.documents import Document, DocumentHead
 from workspaces.models.encryption import DeploymentKey, RetiredKey, WrappedKey
 from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.outside import Outgoing
@@ -14,15 +16,21 @@ from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
 
 __all__ = [
     "ApiKey",
+    "Approval",
     "AuditEntry",
     "AuditHead",
+    "ChangeRequest",
     "DeploymentAuditEntry",
     "DeploymentAuditHead",
     "DeploymentKey",
     "Document",
-    "DocumentChange",
     "DocumentHead",
+    "ErasedItem",
+    "Erasure",
+    "FourEyes",
     "Handle",
+    "HeldKey",
+    "Hold",
     "Invitation",
     "Membership",
     "Outgoing",
@@ -35,6 +43,7 @@ __all__ = [
     "SigningKey",
     "Source",
     "TenantModel",
+    "Tombstone",
     "Workspace",
     "WorkspaceNotBound",
     "WorkspaceRow",

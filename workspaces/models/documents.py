@@ -46,28 +46,3 @@ class DocumentHead(TenantModel):
 
     def __str__(self) -> str:
         return self.kind
-
-
-class DocumentChange(TenantModel):
-    """A proposed version: what it replaces, why, and what became of it."""
-
-    class Status(models.TextChoices):
-        PROPOSED = "proposed"
-        PUBLISHED = "published"
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    kind = models.CharField(max_length=40)
-    body: Any = models.JSONField()
-    drop: Any = ArrayField(models.CharField(max_length=128), default=list, blank=True)
-    replaces = models.PositiveIntegerField()
-    reason = models.TextField()
-    status = models.CharField(max_length=20, choices=Status.choices, default=Status.PROPOSED)
-    author = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
-    proposed_at = models.DateTimeField()
-    published = models.OneToOneField(Document, null=True, on_delete=models.PROTECT, related_name="+")
-
-    class Meta(TenantModel.Meta):
-        indexes = [models.Index(fields=["workspace", "kind", "-proposed_at"], name="change_newest")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} over {self.replaces}"

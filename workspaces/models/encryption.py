@@ -21,6 +21,8 @@ class WrappedKey(WorkspaceRow):
     wrapped_by = models.UUIDField(null=True)
     wrapped = models.BinaryField(max_length=80)
     created_at = models.DateTimeField()
+    # Set while what it opens is erased: it opens nothing from then on, and goes when the erasure ends (PR-11).
+    barred_by = models.UUIDField(null=True)
 
     class Meta(WorkspaceRow.Meta):
         pass

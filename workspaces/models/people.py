@@ -99,6 +99,8 @@ class Invitation(TenantModel):
     email = models.EmailField()
     roles: Any = ArrayField(models.CharField(max_length=20))
     token_hash = models.BinaryField(max_length=32, unique=True)
+    # The approved request of a link to roles that take a second person (PR-2b).
+    request = models.ForeignKey("ChangeRequest", null=True, on_delete=models.PROTECT, related_name="+")
     invited_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -14,6 +14,8 @@ class Profile(TenantModel):
     pseudonym = models.CharField(max_length=22)
     created_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
+    # Set while it is erased: from then on nobody finds it (PR-11).
+    erasure_id = models.UUIDField(null=True)
 
     class Meta(TenantModel.Meta):
         constraints = [
@@ -36,11 +38,17 @@ class Handle(TenantModel):
     hash_key_id = models.UUIDField()
     hint = models.CharField(max_length=320)
     created_at = models.DateTimeField()
+    # Set while it is erased: the same person may come again meanwhile, as a new handle.
+    erasure_id = models.UUIDField(null=True)
 
     class Meta(TenantModel.Meta):
         constraints = [
             # Stops two profiles for one person when their first two writes race.
-            models.UniqueConstraint(fields=["workspace", "hash"], name="one_handle_per_hash")
+            models.UniqueConstraint(
+                fields=["workspace", "hash"],
+                name="one_handle_per_hash",
+                condition=models.Q(erasure_id__isnull=True),
+            )
         ]
 
     def __str__(self) -> str:

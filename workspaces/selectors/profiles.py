@@ -2,7 +2,7 @@
 
 import re
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from workspaces import encryption
 from workspaces.errors import InvalidInput
@@ -22,12 +22,14 @@ def handle_hash(workspace: WorkspaceRef, handle: HandleValue) -> bytes:
 
 def known_handle(workspace: WorkspaceRef, handle: HandleValue) -> Handle | None:
     """Give the row of a handle that was seen before."""
-    return Handle.objects.select_related("profile").filter(hash=handle_hash(workspace, handle)).first()
+    known = Handle.objects.select_related("profile").filter(erasure_id=None)
+    return known.filter(hash=handle_hash(workspace, handle)).first()
 
 
 def profiles() -> QuerySet[Profile]:
-    """List the profiles of the bound workspace with their handles' hints."""
-    return Profile.objects.prefetch_related("handles")
+    """List the profiles of the bound workspace with their handles' hints, without what is being erased (PR-11)."""
+    handles = Prefetch("handles", Handle.objects.filter(erasure_id=None))
+    return Profile.objects.filter(erasure_id=None).prefetch_related(handles)
 
 
 def find_profiles(
@@ -38,7 +40,7 @@ def find_profiles(
     if _PSEUDONYM.fullmatch(text.lower()):
         return list(profiles().filter(pseudonym=text.lower()))
     hashes = [handle_hash(workspace, handle) for handle in _readings(text, type, namespace)]
-    found = Handle.objects.filter(hash__in=hashes).values("profile_id")
+    found = Handle.objects.filter(hash__in=hashes, erasure_id=None).values("profile_id")
     return list(profiles().filter(id__in=found).order_by("-last_seen_at", "-id"))
 
 

@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -12,16 +13,20 @@ from django.core.mail import send_mail
 from django.db import transaction
 
 from workspaces import access, audit, encryption, locks
-from workspaces.errors import InvitationInvalid, RoleNotAllowed
-from workspaces.models import Invitation, Membership, Person, PersonalToken, Role
+from workspaces.errors import ApprovalRequired, InvitationInvalid, RoleNotAllowed
+from workspaces.models import ChangeRequest, Invitation, Membership, Person, PersonalToken, Role
+from workspaces.rules.approvals import ROLE_GRANT
 from workspaces.rules.rights import ROLE_TITLES, ROLES
 from workspaces.rules.rights import permissions_of as permissions_of_roles
+from workspaces.selectors.approvals import approving_roles
 from workspaces.selectors.people import require_permission, roles_of
+from workspaces.services import approvals
 from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
 
 INVITATION_LIFE = timedelta(days=7)
 FAILURES_BEFORE_LOCK = 10
 LOCKED_FOR = timedelta(minutes=15)
+_NOT_APPROVED = "A second person has to approve these roles by now: ask for another invitation."
 _MEMBER_ALREADY = "This person is a member already: change their roles instead."
 
 
@@ -47,16 +52,22 @@ def invite(
     reason: str = "",
     actor: Actor,
     now: datetime,
+    request: ChangeRequest | None = None,
 ) -> str:
-    """Invite somebody by e-mail; give the link's token, which is stored hashed and works once within 7 days."""
-    chosen = _known_roles(roles)
-    if Membership.objects.filter(person__email=email.lower()).exists():
-        raise RoleNotAllowed(_MEMBER_ALREADY)
+    """Invite somebody by e-mail; give the link's token, which is stored hashed and works once within 7 days.
+
+    Where four eyes hold, approving roles take an approved request (PR-2b), or ApprovalRequired.
+    """
+    approvals.hold()
+    chosen = known_roles(roles)
+    _require_cleared(chosen, request, {"email": email.lower(), "after": chosen})
+    require_no_member(email)
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         email=email.lower(),
         roles=chosen,
         token_hash=_token_hash(token),
+        request=request,
         invited_by=inviter,
         made_at=now,
         expires_at=now + INVITATION_LIFE,
@@ -146,16 +157,37 @@ def accept_invitation(*, token: str, name: str, password: str, origin: Origin, n
         person = account or Person.objects.create_user(
             email=locked.email, name=name, password=password, joined_at=now
         )
-        join(person=person, roles=locked.roles, actor=actor_of(person, origin), now=now)
+        try:
+            join(
+                person=person,
+                roles=locked.roles,
+                actor=actor_of(person, origin),
+                now=now,
+                request=locked.request,
+            )
+        except ApprovalRequired as error:
+            raise RoleNotAllowed(_NOT_APPROVED) from error
         locked.accepted_at = now
         locked.save(update_fields=["accepted_at"])
     return person
 
 
 @transaction.atomic
-def join(*, person: Person, roles: Iterable[str], actor: Actor, now: datetime) -> None:
-    """Make a person a member of the bound workspace with these roles. Raises RoleNotAllowed for a member."""
-    chosen = _known_roles(roles)
+def join(
+    *,
+    person: Person,
+    roles: Iterable[str],
+    actor: Actor,
+    now: datetime,
+    request: ChangeRequest | None = None,
+) -> None:
+    """Make a person a member of the bound workspace with these roles. Raises RoleNotAllowed for a member.
+
+    Where four eyes hold, approving roles take an approved request (PR-2b), or ApprovalRequired.
+    """
+    approvals.hold()
+    chosen = known_roles(roles)
+    _require_cleared(chosen, request, {"email": person.email, "after": chosen})
     _, is_new = Membership.objects.get_or_create(person=person, defaults={"joined_at": now})
     if not is_new:
         # Else an invitation of one's own address would be a way to change one's own roles (PL-2).
@@ -172,18 +204,29 @@ def join(*, person: Person, roles: Iterable[str], actor: Actor, now: datetime) -
 
 @transaction.atomic
 def change_roles(
-    *, person: Person, roles: Iterable[str], changer: Person, reason: str, actor: Actor, now: datetime
+    *,
+    person: Person,
+    roles: Iterable[str],
+    changer: Person,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    request: ChangeRequest | None = None,
 ) -> None:
     """Give a member of the bound workspace exactly these roles (PL-2).
 
     Nobody changes their own. One change goes at a time, and the changer must still hold the right then, so that two
-    owners who take it from each other leave one. Tokens that need a permission that goes are revoked (PL-3).
+    owners who take it from each other leave one. Tokens that need a permission that goes are revoked (PL-3). Where
+    four eyes hold, a gain of approving roles takes an approved request (PR-2b), or ApprovalRequired.
     """
     require_another(person_id=person.id, changer_id=changer.id)
+    approvals.hold()
     locks.lock(locks.number(b"roles"))
     require_permission(changer, access.one(Membership, person=changer).workspace.ref, "manage_people")
     access.one(Membership, person=person)
-    before, after = list(roles_of(person)), _known_roles(roles)
+    before, after = list(roles_of(person)), known_roles(roles)
+    wanted = {"person": str(person.id), "before": before, "after": after}
+    _require_cleared(set(after) - set(before), request, wanted)
     _set_roles(person, after)
     revoked = _revoke_tokens_beyond(person, permissions_of_roles(after), now=now)
     audit.record(
@@ -194,6 +237,12 @@ def change_roles(
         reason=reason,
         facts={"before": before, "after": after, "tokens_revoked": revoked},
     )
+
+
+def require_no_member(email: str) -> None:
+    """Refuse to invite who is a member of the bound workspace."""
+    if Membership.objects.filter(person__email=email.lower()).exists():
+        raise RoleNotAllowed(_MEMBER_ALREADY)
 
 
 def require_another(*, person_id: UUID, changer_id: UUID) -> None:
@@ -273,6 +322,12 @@ def _revoke_tokens_beyond(person: Person, held: frozenset[str], *, now: datetime
     return live.exclude(permissions__contained_by=sorted(held)).update(revoked_at=now)
 
 
+def _require_cleared(gained: Iterable[str], request: ChangeRequest | None, wanted: dict[str, Any]) -> None:
+    """Refuse a grant of approving roles where four eyes hold and nobody else approved it (PR-2b)."""
+    if approving_roles(gained):
+        approvals.require_request(request, kind=ROLE_GRANT, body=wanted)
+
+
 def _set_roles(person: Person, roles: list[str]) -> None:
     for role in Role.objects.select_related("group"):
         if role.role in roles:
@@ -281,7 +336,8 @@ def _set_roles(person: Person, roles: list[str]) -> None:
             person.groups.remove(role.group)
 
 
-def _known_roles(roles: Iterable[str]) -> list[str]:
+def known_roles(roles: Iterable[str]) -> list[str]:
+    """Give roles in one order, or refuse one that does not exist."""
     chosen = sorted(set(roles))
     if not set(chosen) <= set(ROLES):
         raise RoleNotAllowed("One of the roles does not exist.")

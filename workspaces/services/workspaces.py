@@ -10,7 +10,7 @@ from django.db import transaction
 from guardian.models import GroupObjectPermission
 
 from workspaces import access, audit, encryption
-from workspaces.models import AuditHead, Document, DocumentHead, Role, Workspace
+from workspaces.models import AuditHead, Document, DocumentHead, FourEyes, Role, Workspace
 from workspaces.rules.documents import DEFAULTS
 from workspaces.rules.rights import ROLES
 from workspaces.types import Actor, AuditObject, WorkspaceRef
@@ -31,6 +31,7 @@ def create_workspace(*, slug: str, name: str, actor: Actor, now: datetime) -> Wo
     workspace.save(force_insert=True)
     with access.bound(workspace.id):
         AuditHead.objects.create()
+        FourEyes.objects.create()
         _publish_defaults(now)
         sync_role_rights(workspace)
         audit.record("workspace.create", actor=actor, now=now, on=AuditObject("workspace", str(workspace.id)))

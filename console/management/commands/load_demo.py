@@ -12,13 +12,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from privacy.services.documents import change_document, switch_feature
-from privacy.types import ChangeWish
 from workspaces import access, documents
 from workspaces.models import Person
 from workspaces.rules.rights import ROLES
 from workspaces.services import credentials, people, workspaces
 from workspaces.services.credentials import KeyWish
-from workspaces.types import Actor, Origin, WorkspaceRef
+from workspaces.types import Actor, ChangeWish, Origin, WorkspaceRef
 
 SYSTEM = Actor(kind="system", id="load_demo", name="load_demo")
 NAMES = {

@@ -7,18 +7,14 @@ import msgspec
 
 from workspaces.masking.detectors.card import find_cards, may_hold_cards
 from workspaces.masking.detectors.credentials import find_credentials, may_hold_credentials
-from workspaces.masking.detectors.email import find_emails
-from workspaces.masking.detectors.gov_id import find_gov_ids
-from workspaces.masking.detectors.iban import find_ibans
-from workspaces.masking.detectors.ip import find_addresses
-from workspaces.masking.detectors.phone import find_phones
+from workspaces.masking.detectors.email import find_emails, may_hold_emails
+from workspaces.masking.detectors.gov_id import find_gov_ids, may_hold_gov_ids
+from workspaces.masking.detectors.iban import find_ibans, may_hold_ibans
+from workspaces.masking.detectors.ip import find_addresses, may_hold_addresses
+from workspaces.masking.detectors.phone import find_phones, may_hold_phones
 from workspaces.masking.detectors.tokens import find_tokens, may_hold_tokens
 from workspaces.masking.detectors.urls import find_url_passwords, may_hold_url_passwords
 from workspaces.masking.passage import Passage, Span
-
-
-def _always(_: Passage) -> bool:
-    return True
 
 
 class Detector(msgspec.Struct, frozen=True):
@@ -30,7 +26,8 @@ class Detector(msgspec.Struct, frozen=True):
 
     kinds: frozenset[str]
     find: Callable[[Passage], Iterator[Span]]
-    may_hold: Callable[[Passage], bool] = _always
+    may_hold: Callable[[Passage], bool]
+    needs_digit: bool = False
 
 
 # In this order: what one has claimed the next does not see, so the surer ones come first.
@@ -38,12 +35,12 @@ _DETECTORS = (
     Detector(frozenset({"password", "secret", "cvv"}), find_credentials, may_hold_credentials),
     Detector(frozenset({"password"}), find_url_passwords, may_hold_url_passwords),
     Detector(frozenset({"secret"}), find_tokens, may_hold_tokens),
-    Detector(frozenset({"iban"}), find_ibans),
-    Detector(frozenset({"card"}), find_cards, may_hold_cards),
-    Detector(frozenset({"gov_id"}), find_gov_ids),
-    Detector(frozenset({"email"}), find_emails),
-    Detector(frozenset({"ip"}), find_addresses),
-    Detector(frozenset({"phone"}), find_phones),
+    Detector(frozenset({"iban"}), find_ibans, may_hold_ibans, needs_digit=True),
+    Detector(frozenset({"card"}), find_cards, may_hold_cards, needs_digit=True),
+    Detector(frozenset({"gov_id"}), find_gov_ids, may_hold_gov_ids, needs_digit=True),
+    Detector(frozenset({"email"}), find_emails, may_hold_emails),
+    Detector(frozenset({"ip"}), find_addresses, may_hold_addresses, needs_digit=True),
+    Detector(frozenset({"phone"}), find_phones, may_hold_phones, needs_digit=True),
 )
 
 

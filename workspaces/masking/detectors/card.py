@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import msgspec
 from stdnum import luhn
 
+from workspaces.masking.canonical import digits_of
 from workspaces.masking.passage import Passage, Span
 
 _DIGITS = range(12, 20)
+_FEWEST_WITHOUT_WORD = 14
 _PREFIX_DIGITS = 6
 
 # First and last issuer prefix, lengths that the issuer gives, lengths that count only with a card word before.
@@ -61,20 +63,32 @@ class _Run(msgspec.Struct, frozen=True):
 
 
 def may_hold_cards(passage: Passage) -> bool:
-    """Tell whether there are digits enough for a card number."""
-    return passage.numeric and _RUN.search(passage.text) is not None
+    """Tell whether there are digits enough for a card number: fewer do only with a card word before them."""
+    if not passage.may_hold_digits(_DIGITS.start):
+        return False
+    return any(_is_worded(passage, run) or _has_enough(run) for run in _RUN.finditer(passage.text))
+
+
+def _has_enough(run: re.Match[str]) -> bool:
+    return len(digits_of(run[0])) >= _FEWEST_WITHOUT_WORD and not _is_in_uuid(run)
+
+
+def _is_in_uuid(run: re.Match[str]) -> bool:
+    around = _uuid_around(run.string, *run.span())
+    return around is not None and around.start() <= run.start() and run.end() <= around.end()
+
+
+def _is_worded(passage: Passage, run: re.Match[str]) -> bool:
+    return _WORD.search(passage.lower, max(0, run.start() - _REACH), run.start()) is not None
 
 
 def find_cards(passage: Passage) -> Iterator[Span]:
     """Find card numbers, grouped or not, but never a part of a longer number (PR-7)."""
-    if not passage.numeric:
-        return
     for found in _RUN.finditer(passage.text):
         groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
         if sum([end - start for start, end in groups]) < _DIGITS.start:
             continue
-        worded = _WORD.search(passage.lower, max(0, found.start() - _REACH), found.start()) is not None
-        yield from _cards_of(_Run(passage, groups, worded))
+        yield from _cards_of(_Run(passage, groups, _is_worded(passage, found)))
 
 
 def _cards_of(run: _Run) -> Iterator[Span]:
@@ -143,5 +157,9 @@ def _is_inside_something(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _REACH) : start]
     if _DIGIT_THEN_LETTERS.search(before) or _FRACTION_BEFORE.search(before[-2:]):
         return True
-    around = _UUID.search(text, max(0, start - _UUID_LENGTH), end + _UUID_LENGTH)
+    around = _uuid_around(text, start, end)
     return around is not None and around.start() < end and start < around.end()
+
+
+def _uuid_around(text: str, start: int, end: int) -> re.Match[str] | None:
+    return _UUID.search(text, max(0, start - _UUID_LENGTH), end + _UUID_LENGTH)

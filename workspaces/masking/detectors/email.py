@@ -17,10 +17,13 @@ _PATH = re.compile(r":[\w~.]")
 _SCALED_IMAGE = re.compile(r"[0-9]+x\.(?:png|jpe?g|gif|webp|svg|avif)\Z")
 
 
+def may_hold_emails(passage: Passage) -> bool:
+    """Tell whether there is a sign that an address needs."""
+    return "@" in passage.text or "%40" in passage.text
+
+
 def find_emails(passage: Passage) -> Iterator[Span]:
     """Find e-mail addresses (PR-5)."""
-    if "@" not in passage.text and "%40" not in passage.text:
-        return
     for at in _AT.finditer(passage.text):
         start = _local_start(passage.text, at.start())
         if start is None:

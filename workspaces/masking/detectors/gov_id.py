@@ -1,126 +1,58 @@
-"""National identity numbers of the workspace's regions, by the checks of python-stdnum (PR-5, PR-8).
-
-Numbers whose check asks for today's date (Belgium, Norway, South Africa, Sweden) are not here: the same
-text must always be masked alike.
-"""
+"""National identity numbers of the workspace's regions, by the checks of python-stdnum (PR-5, PR-8)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from importlib import import_module
 
-import msgspec
-
+from workspaces.masking.detectors.gov_id_numbers import Number, numbers_of
 from workspaces.masking.passage import Passage, Span
 
 _REACH = 40
+_REACH_AFTER = 24
+_SAID_AFTER = re.compile(r"\s?\(|\s(?:is|as|é|como|est|comme)\s")
 
 
-class _Number(msgspec.Struct, frozen=True):
-    """A national number: who checks it and how it is written.
-
-    In a shape `w` stands for digits and capitals, `l` for digits and any letters. Where the check is weak,
-    `word` must stand before it, unless the number holds the sign `sure`.
-    """
-
-    check: str
-    shape: str
-    word: str = ""
-    sure: str = ""
-    few_digits: bool = False
+def may_hold_gov_ids(passage: Passage) -> bool:
+    """Tell whether there are digits enough for one of the numbers."""
+    return passage.may_hold_digits(_fewest_digits(passage.regions))
 
 
-_NUMBERS: dict[str, tuple[_Number, ...]] = {
-    "AR": (_Number("ar.cuit", r"\d{2}-?\d{8}-?\d", word="cui[tl]", sure="-"),),
-    "BR": (
-        _Number("br.cpf", r"\d{3}[. ]?\d{3}[. ]?\d{3}[-./ ]?\d{2}"),
-        _Number("br.cnpj", r"\w{2}[. ]?\w{3}[. ]?\w{3}[/ ]?\w{4}[- ]?\d{2}", few_digits=True),
-        _Number("br.cnpj", r"\l{2}\.?\l{3}\.?\l{3}/?\l{4}-?\d{2}", word="cnpj", sure="/", few_digits=True),
-    ),
-    "CA": (
-        _Number("ca.sin", r"\d{3}([- ]?)\d{3}\1\d{3}", word=r"\bsin\b|social insurance|\bnas\b", sure="-"),
-    ),
-    "CH": (_Number("ch.ssn", r"756\.?\d{4}\.?\d{4}\.?\d{2}"),),
-    "CL": (_Number("cl.rut", r"\d{1,2}\.?\d{3}\.?\d{3}-[0-9kK]"),),
-    "DE": (_Number("de.idnr", r"\d{2}( ?)\d{3}\1\d{3}\1\d{3}", word=r"steuer|idnr|tax|\btin\b", sure=" "),),
-    "ES": (
-        _Number("es.dni", r"\d{8}[- ]?[A-Za-z]"),
-        _Number("es.nie", r"[XYZxyz][- ]?\d{7}[- ]?[A-Za-z]"),
-    ),
-    "FI": (_Number("fi.hetu", r"\d{6}[-+A-Fa-fU-Yu-y]\d{3}[0-9A-Za-z]"),),
-    "FR": (_Number("fr.nir", r"[12] ?\d{2} ?\d{2} ?\d[0-9ABab] ?\d{3} ?\d{3} ?\d{2}"),),
-    "GB": (_Number("gb.nhs", r"\d{3}[- ]?\d{3}[- ]?\d{4}", word=r"\bnhs\b"),),
-    "IN": (
-        _Number("in_.aadhaar", r"\d{4}([- ]?)\d{4}\1\d{4}", word="aadhaa?r|uidai", sure=" "),
-        _Number("in_.pan", r"[A-Z]{5}\d{4}[A-Z]", few_digits=True),
-    ),
-    "IT": (
-        _Number("it.codicefiscale", r"[A-Za-z]{6}\l{2}[A-Za-z]\l{2}[A-Za-z]\l{3}[A-Za-z]", few_digits=True),
-    ),
-    "MX": (
-        _Number("mx.curp", r"[A-Za-z]{4}\d{6}[A-Za-z]{6}[0-9A-Za-z]\d", few_digits=True),
-        _Number("mx.rfc", r"[A-ZÑ&]{4}-?\d{6}-?[0-9A-Z]{3}", word=r"\brfc\b", few_digits=True),
-    ),
-    "NL": (_Number("nl.bsn", r"\d{4}\.?\d{2}\.?\d{3}", word=r"\bbsn\b|burgerservice|sofi"),),
-    "PL": (_Number("pl.pesel", r"\d{11}", word="pesel"),),
-    "PT": (_Number("pt.nif", r"\d{3} ?\d{3} ?\d{3}", word=r"\bnif\b|contribuinte|fiscal"),),
-    "TR": (_Number("tr.tckimlik", r"[1-9]\d{10}"),),
-    "US": (
-        _Number("us.ssn", r"\d{3}([- ]?)\d{2}\1\d{4}", word=r"\bssn\b|social sec|\bss#", sure="-"),
-        _Number("us.itin", r"9\d{2}([- ]?)\d{2}\1\d{4}", word=r"\bitin\b|taxpayer", sure="-"),
-    ),
-}
-
-
-class _Compiled(msgspec.Struct, frozen=True):
-    is_valid: Callable[[str], bool]
-    shape: re.Pattern[str]
-    word: re.Pattern[str]
-    sure: str
-    few_digits: bool
+@lru_cache(maxsize=1000)
+def _fewest_digits(regions: tuple[str, ...]) -> int:
+    return min((number.digits for number in numbers_of(regions)), default=1)
 
 
 def find_gov_ids(passage: Passage) -> Iterator[Span]:
     """Find the identity numbers that the workspace's regions give to persons and firms (PR-5)."""
-    if not passage.has_digit:
-        return
-    for region in passage.regions:
-        for number in _numbers_of(region):
-            if passage.numeric or number.few_digits:
-                yield from _of_one_sort(passage, number)
-
-
-def _of_one_sort(passage: Passage, number: _Compiled) -> Iterator[Span]:
-    for found in number.shape.finditer(passage.text):
-        passage.budget.spend()
-        written = found[0]
-        if not number.is_valid(written.replace(" ", "")):
+    for number in numbers_of(passage.regions):
+        if len(passage.text) < number.length or not passage.may_hold_digits(number.digits):
             continue
-        if (number.sure and number.sure in written) or _word_near(passage, number.word, found.start()):
+        if _may_be_told(passage, number):
+            yield from _of_one_sort(passage, number)
+
+
+def _may_be_told(passage: Passage, number: Number) -> bool:
+    """Tell whether the word is anywhere without which the number never counts."""
+    return bool(number.sure) or number.word.search(passage.lower) is not None
+
+
+def _of_one_sort(passage: Passage, number: Number) -> Iterator[Span]:
+    for found in number.shape.finditer(passage.text):
+        written = found[0]
+        if not (number.sure and number.sure in written) and not _word_near(
+            passage, number.word, *found.span()
+        ):
+            continue
+        passage.budget.spend()
+        if number.is_valid(written.replace(" ", "")):
             yield Span(*found.span(), "gov_id")
 
 
-def _word_near(passage: Passage, word: re.Pattern[str], start: int) -> bool:
-    """Tell whether the word stands before the number; an empty one stands everywhere."""
-    return word.search(passage.lower, max(0, start - _REACH), start) is not None
-
-
-@lru_cache(maxsize=len(_NUMBERS))
-def _numbers_of(region: str) -> tuple[_Compiled, ...]:
-    return tuple(
-        _Compiled(
-            is_valid=import_module(f"stdnum.{number.check}").is_valid,
-            shape=_bounded(number.shape),
-            word=re.compile(number.word),
-            sure=number.sure,
-            few_digits=number.few_digits,
-        )
-        for number in _NUMBERS.get(region, ())
+def _word_near(passage: Passage, word: re.Pattern[str], start: int, end: int) -> bool:
+    """Tell whether the word stands before the number, or after it in brackets or a sentence; an empty one always."""
+    lower = passage.lower
+    if word.search(lower, max(0, start - _REACH), start):
+        return True
+    return (
+        _SAID_AFTER.match(lower, end) is not None and word.search(lower, end, end + _REACH_AFTER) is not None
     )
-
-
-def _bounded(shape: str) -> re.Pattern[str]:
-    """Let a shape begin and end where a number does: not inside a longer one, nor inside a part number."""
-    for short, characters in ((r"\d", "[0-9]"), (r"\w", "[0-9A-Z]"), (r"\l", "[0-9A-Za-z]")):
-        shape = shape.replace(short, characters)
-    return re.compile(rf"(?<![0-9A-Za-z])(?<![0-9][-./])(?:{shape})(?![0-9A-Za-z]|[-./]?[0-9]|-[A-Za-z])")

@@ -16,10 +16,13 @@ _PART_LENGTH = re.compile(r"([0-9]+)!")
 _countries = numdb.get("iban")
 
 
+def may_hold_ibans(passage: Passage) -> bool:
+    """Tell whether an IBAN may begin somewhere."""
+    return passage.numeric and _START.search(passage.text) is not None
+
+
 def find_ibans(passage: Passage) -> Iterator[Span]:
     """Find IBANs, grouped or not (PR-5)."""
-    if not passage.numeric:
-        return
     for start in _START.finditer(passage.text):
         length = _length_in(start[0][:2].upper())
         end = _end_after(passage.text, start.start(), length) if length else None

@@ -11,16 +11,21 @@ _V6 = re.compile(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?:(?:\.
 _LONG_GROUP = re.compile(r"[0-9a-fA-F]{3}")
 _VERSION_BEFORE = re.compile(
     r"(?:\b(?:v|ver|version|vers[aã]o|versi[oó]n|release|build|rev|revision|firmware|kernel|driver|section|sec"
-    r"|chapter|clause|se[cç][aã]o|cap[ií]tulo|item|rule|step|oid)[\s.:=]{0,3}|[a-z][\w.-]*/|§\s?)\Z"
+    r"|chapter|clause|se[cç][aã]o|cap[ií]tulo|item|rule|step|oid)[\s.:=]{0,3}|\b(?:android|ios|macos|windows|linux|ubuntu|debian"
+    r"|alpine|chrome|chromium|firefox|safari|edge|node|python|java|php|ruby|golang|nginx|apache|postgres(?:ql)?"
+    r"|mysql|redis|valkey|openssl|docker|kubernetes|django|rails)[\s:=-]|[a-z][\w.-]*/|[=~><]=|[\^~]|§\s?)\Z"
 )
 _REACH = 24
 _EVERYBODY = ip_address("255.255.255.255")
 
 
+def may_hold_addresses(passage: Passage) -> bool:
+    """Tell whether there are the signs that divide an address."""
+    return passage.has_digit and (passage.text.count(".") > 2 or passage.text.count(":") > 1)
+
+
 def find_addresses(passage: Passage) -> Iterator[Span]:
     """Find IP addresses that may lead to a person: no version number, no loopback (PR-5)."""
-    if not passage.has_digit:
-        return
     for found in _V4.finditer(passage.text):
         passage.budget.spend()
         if _is_of_somebody(found[0]) and not _is_version(passage, found.start()):

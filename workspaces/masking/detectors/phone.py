@@ -32,7 +32,8 @@ _DATE = re.compile(
 )
 _WORD = re.compile(
     r"\b(?:tel|t[ée]l|phone|fone|call|ring|dial|text|sms|mobile?|cell?|cel[lu]|whats|wpp|zap|wa\.me|liga|ligou|ligue"
-    r"|appel|portable|m[óo]vil|llam|handy|ruf|anruf|fax|conta[ck]t|contato|kontakt|reach me)"
+    r"|r?appel|joign|portable|m[óo]vil|llam|handy|ruf|anruf|fax|conta[ck]t|contato|kontakt|reach me"
+    r"|(?:my|our|his|her|their|meu|nosso|seu|mon|notre|son|votre) (?:n[uú]mero|num[ée]ro|number))"
 )
 _OTHER_NUMBER_BEFORE = re.compile(
     r"\b(?:order|pedido|invoice|fatura|tracking|rastreio|ref|reference|ticket|protocolo?|case|id|sku|item|commande"
@@ -64,12 +65,17 @@ class _Run(msgspec.Struct, frozen=True):
         return [text[groups[place][1] : groups[place + 1][0]] for place in range(first, last)]
 
 
+def may_hold_phones(passage: Passage) -> bool:
+    """Tell whether there are digits enough for a phone number."""
+    return passage.numeric and _RUN.search(passage.text) is not None
+
+
 def find_phones(passage: Passage) -> Iterator[Span]:
     """Find phone numbers; a national one counts with separators or with a phone word near it (PR-7b)."""
-    if not passage.numeric:
-        return
     for found in _RUN.finditer(passage.text):
         groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
+        if _DATE.fullmatch(found[0]):
+            continue
         worded = _WORD.search(passage.lower, max(0, found.start() - _REACH), found.start()) is not None
         yield from _phones_of(_Run(passage, groups, regions_of(passage.regions), worded))
 
@@ -148,7 +154,7 @@ def _ends_apart(run: _Run, last: int) -> bool:
 
 
 def _is_national(run: _Run, first: int, last: int) -> bool:
-    sizes = run.sizes(first, last)
+    sizes = _as_printed(run.sizes(first, last))
     if not run.worded and 1 in sizes[1:]:
         return False
     digits = run.digits(first, last)
@@ -167,6 +173,11 @@ def _is_national(run: _Run, first: int, last: int) -> bool:
     if abroad and is_international(digits[2:]):
         return True
     return _is_cut_as_printed(run, sizes, readings)
+
+
+def _as_printed(sizes: list[int]) -> list[int]:
+    """Join the digit of a mobile that stands alone: `11 9 8765-4321` is printed `11 98765-4321`."""
+    return [sizes[0], 5, *sizes[3:]] if sizes[1:3] == [1, 4] and len(sizes) == 4 else sizes
 
 
 def _is_cut_as_printed(run: _Run, sizes: list[int], readings: list[tuple[Region, str]]) -> bool:

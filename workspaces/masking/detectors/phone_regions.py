@@ -8,6 +8,7 @@ from phonenumbers import (
     COUNTRY_CODE_TO_REGION_CODE,
     PhoneMetadata,
     PhoneNumber,
+    PhoneNumberDesc,
     PhoneNumberFormat,
     format_number,
 )
@@ -77,30 +78,42 @@ def _regions_at(country_code: str) -> tuple[Region, ...]:
 def regions_of(names: tuple[str, ...]) -> tuple[Region, ...]:
     """Answer what is known of these regions, without those that nobody knows."""
     known = (PhoneMetadata.metadata_for_region(name) for name in names)
-    return tuple(_region(facts) for facts in known if facts is not None)
+    return tuple(_region(facts, *_neighbours(facts)) for facts in known if facts is not None)
 
 
-def _region(facts: PhoneMetadata) -> Region:
-    descriptions = (
-        facts.fixed_line, facts.mobile, facts.toll_free, facts.premium_rate, facts.shared_cost,
-        facts.personal_number, facts.voip, facts.pager, facts.uan, facts.voicemail,
-    )  # fmt: skip
-    used = [
-        description for description in descriptions if description and description.national_number_pattern
-    ]
+def _neighbours(facts: PhoneMetadata) -> list[PhoneMetadata]:
+    """List what is known of the regions that share a country code: theirs are dialled as if they were one's own."""
+    names = COUNTRY_CODE_TO_REGION_CODE.get(facts.country_code or 0, ())
+    known = (PhoneMetadata.metadata_for_region(name) for name in names if name != facts.id)
+    return [found for found in known if found is not None]
+
+
+def _region(facts: PhoneMetadata, *neighbours: PhoneMetadata) -> Region:
+    used = [description for each in (facts, *neighbours) for description in _descriptions(each)]
     lengths = frozenset(length for description in used for length in description.possible_length)
     local = {length for description in used for length in description.possible_length_local_only or ()}
     local_lengths = frozenset(length for length in local if length >= FEWEST_DIGITS)
     country_code, prefix = str(facts.country_code), facts.national_prefix or ""
     before = (0, len(prefix), len(country_code))
+    patterns = dict.fromkeys(description.national_number_pattern for description in used)
     return Region(
         country_code=country_code,
         prefix=prefix,
         lengths=lengths,
         local_lengths=local_lengths,
         dialled=local_lengths | {length + more for length in lengths for more in before},
-        pattern=re.compile("|".join(f"(?:{description.national_number_pattern})" for description in used)),
+        pattern=re.compile("|".join(f"(?:{pattern})" for pattern in patterns)),
     )
+
+
+def _descriptions(facts: PhoneMetadata) -> list[PhoneNumberDesc]:
+    descriptions = (
+        facts.fixed_line, facts.mobile, facts.toll_free, facts.premium_rate, facts.shared_cost,
+        facts.personal_number, facts.voip, facts.pager, facts.uan, facts.voicemail,
+    )  # fmt: skip
+    return [
+        description for description in descriptions if description and description.national_number_pattern
+    ]
 
 
 def _number(country_code: int, national: str) -> PhoneNumber:

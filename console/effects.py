@@ -1,0 +1,120 @@
+"""What a change would do, in rows and sentences, before it is confirmed (PR-2, PR-3, CO-5)."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from agentstate.types import TypeEffects
+from privacy.types import FeatureEffect, Preview
+from workspaces.rules.documents import Change as Difference
+
+_COUNTS = ("agents", "states", "profiles")
+_FEATURE_ON = gettext_lazy(
+    "%(name)s is turned on within a second. States that can be reached again: %(states)s, profiles: %(profiles)s."
+)
+_FEATURE_OFF = gettext_lazy(
+    "%(name)s is turned off: agents get 404 feature_off within a second. Agents that use it: %(agents)s, states that"
+    " become unreachable and stay stored: %(states)s, profiles: %(profiles)s."
+)
+
+
+class ShownChange(msgspec.Struct, frozen=True):
+    pointer: str
+    before: str
+    after: str
+    breaking: bool
+
+
+class Effect(msgspec.Struct, frozen=True):
+    tone: str
+    text: str
+
+
+class Check(msgspec.Struct, frozen=True):
+    """What a check of a draft found."""
+
+    problems: tuple[Any, ...]
+    changes: list[ShownChange]
+    effects: list[Effect]
+
+
+def check_of(found: Preview) -> Check:
+    """Put what a version would change and do into rows and sentences."""
+    lost = tuple(f"/fields/{gone.field}" for gone in found.types.removed) if found.types else ()
+    changes = [
+        ShownChange(
+            pointer=change.pointer,
+            before=short(change.before),
+            after=short(change.after),
+            breaking=change.op == "removed" and change.pointer.endswith(lost),
+        )
+        for change in found.changes
+    ]
+    return Check(problems=found.problems, changes=changes, effects=_effects(found))
+
+
+def _effects(found: Preview) -> list[Effect]:
+    if found.types is not None:
+        return _effects_of_types(found.types)
+    if found.features is not None:
+        return _effects_of_features(found.changes, found.features)
+    return [Effect(tone="info", text=_("It holds for what is written from the publication on."))]
+
+
+def _effects_of_features(changes: Iterable[Difference], held: Mapping[str, FeatureEffect]) -> list[Effect]:
+    """Say of each feature that is switched whom it touches (PR-2)."""
+    effects = []
+    for change in (change for change in changes if change.op != "changed"):
+        feature, on = str(change.after or change.before), change.op == "added"
+        words = {"name": feature, **{name: getattr(held[feature], name) for name in _COUNTS}}
+        text = _FEATURE_ON if on else _FEATURE_OFF
+        effects.append(Effect(tone="info" if on else "warn", text=str(text) % words))
+    return effects
+
+
+def _effects_of_types(found: TypeEffects) -> list[Effect]:
+    """Put the effects into sentences: what is lost first."""
+    texts = [
+        *(
+            (
+                "bad",
+                _("%(name)s is dropped. States that lose it at the next sweep: %(states)s.")
+                % {"name": f"{lost.type}.{lost.field}", "states": lost.states},
+            )
+            for lost in found.removed
+        ),
+        *(
+            (
+                "warn",
+                _("The agent %(agent)s has no type any more. Its states that are not served: %(states)s.")
+                % {"agent": lost.agent, "states": lost.states},
+            )
+            for lost in found.untyped
+        ),
+        *(
+            (
+                "warn",
+                _("%(name)s is declared otherwise. States whose values stay as they are: %(states)s.")
+                % {"name": f"{changed.type}.{changed.field}", "states": changed.states},
+            )
+            for changed in found.changed
+        ),
+        *(
+            (
+                "warn",
+                _("%(name)s gets tighter. States that it touches: %(states)s.")
+                % {"name": f"{cut.type} {cut.limit}", "states": cut.states},
+            )
+            for cut in found.shortened
+        ),
+    ]
+    return [Effect(tone=tone, text=text) for tone, text in texts]
+
+
+def short(value: Any) -> str:
+    """Give the beginning of a value, for a column."""
+    return "" if value is None else json.dumps(value, ensure_ascii=False)[:200]

@@ -1,0 +1,148 @@
+"""What the manifest of a subject package says, and how the package shows a record to a person (PR-18)."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from agentstate.types import ExportedField, ExportedState, ObjectType
+from privacy.rules.zips import ZippedFile
+from privacy.types import PackagedHandle, PackageSubject, Shown
+
+FORMAT, FORMAT_VERSION = "lastro-subject-package", 1
+SHOWN_BYTES = 2 * 1024 * 1024
+"""How much of the records the page for people holds; the files hold all of them."""
+
+
+class Gathered:
+    """What is kept of the records while they are written: which types they have, and the first of them to show.
+
+    Memory is bounded: beyond SHOWN_BYTES a record is only counted.
+    """
+
+    def __init__(self) -> None:
+        self.types: set[str] = set()
+        self.sources: dict[str, set[str]] = {}
+        self.shown: dict[str, list[Shown]] = {}
+        self.records: dict[str, int] = {}
+        self._left_bytes = SHOWN_BYTES
+
+    def note(self, file: str, record: Any, shown: Shown) -> None:
+        """Keep what is needed of one record of a file."""
+        self.records[file] = self.records.get(file, 0) + 1
+        if isinstance(record, ExportedState) and record.type:
+            self.types.add(record.type)
+            self.sources.setdefault(record.type, set()).update({record.source} - {""})
+        self._left_bytes -= shown.length
+        if self._left_bytes >= 0:
+            self.shown.setdefault(file, []).append(shown)
+
+
+def manifest(
+    subject: PackageSubject,
+    *,
+    package_id: str,
+    files: Sequence[ZippedFile],
+    gathered: Gathered,
+    types: Iterable[ObjectType],
+) -> bytes:
+    """Write the manifest: what is in the package, under which documents, and what was declared about it."""
+    met = [declared for declared in types if declared.type in gathered.types]
+    body = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_id": package_id,
+        "made_at": _moment(subject.now),
+        "workspace": {"slug": subject.workspace.slug, "name": subject.workspace.name},
+        "profile": {"profile_id": str(subject.profile_id), "pseudonym": subject.pseudonym},
+        "counts": {file.name: file.records for file in files if file.name.endswith(".jsonl")},
+        "files": {file.name: {"sha256": file.sha256, "bytes": file.bytes} for file in files},
+        "documents": {kind: document.version for kind, document in sorted(subject.live.items())},
+        "object_types": [_declared(each, gathered.sources.get(each.type, set())) for each in met],
+        "notes": [
+            "Values stand here as they are stored: what was masked when it was stored stays masked.",
+            "What had expired when the package was made is not in it.",
+        ],
+    }
+    return json.dumps(body, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _declared(declared: ObjectType, sources: Iterable[str]) -> dict[str, Any]:
+    return {
+        "type": declared.type,
+        "version": declared.version,
+        "label": declared.label or None,
+        "description": declared.description or None,
+        "purposes": list(declared.purposes),
+        "recipients": list(declared.recipients),
+        "sources": sorted(sources),
+        "retention_seconds": declared.state_retention_seconds,
+        "fields": {
+            name: {
+                "label": field.label or None,
+                "description": field.description or None,
+                "type": field.type,
+                "pii": field.pii,
+                "sensitivity": field.sensitivity or None,
+                "origin": field.origin or None,
+                "retention_seconds": declared.field_retention_seconds.get(name),
+            }
+            for name, field in declared.fields.items()
+        },
+    }
+
+
+def show_handle(handle: PackagedHandle) -> Shown:
+    """Show a handle."""
+    return Shown(
+        title=handle.type, rows=(("Hint", handle.hint, ""), ("First seen", _moment(handle.created_at), ""))
+    )
+
+
+def show_state(state: ExportedState) -> Shown:
+    """Show a state, a row for each field."""
+    facts = [
+        ("Kept by", state.agent, ""),
+        ("About", f"a {state.scope_kind}", ""),
+        ("Received from", state.source, ""),
+        ("Last changed", _moment(state.updated_at), ""),
+        ("Kept until", _moment(state.valid_until), ""),
+    ]
+    fields = [(field.label or field.name, _text(field.value), _note(field)) for field in state.fields]
+    unread = (
+        [] if state.is_readable else [("Content", "What is stored does not verify and cannot be read.", "")]
+    )
+    title = f"{state.type or 'state'}, version {state.version}"
+    return Shown(title=title, rows=tuple(row for row in (*facts, *unread, *fields) if row[1]))
+
+
+def _note(field: ExportedField) -> str:
+    """Say of a value where it came from and how it is classed, as declared."""
+    words = [field.origin or "", field.sensitivity or "", "personal data" if field.pii else ""]
+    return ", ".join(word for word in words if word)
+
+
+def _text(value: Any) -> str:
+    """Write a value for people: a text as it is, anything else as JSON."""
+    plain = msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def sections(gathered: Gathered, titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """List what the page for people shows of each file, and how many records only the file has."""
+    return [
+        {
+            "file": file,
+            "title": title,
+            "records": gathered.shown.get(file, []),
+            "count": gathered.records.get(file, 0),
+            "omitted": gathered.records.get(file, 0) - len(gathered.shown.get(file, [])),
+        }
+        for file, title in titles.items()
+    ]

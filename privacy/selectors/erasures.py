@@ -1,0 +1,114 @@
+"""Requests for erasure as people and callers see them (PR-9, PR-16, PR-17)."""
+
+from datetime import date, datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+from django.db.models import Min, QuerySet, Sum
+
+from agentstate.models import State
+from agentstate.selectors.erasure import covered
+from privacy.models import ErasureRequest
+from privacy.types import DryRun, Resolved, Target
+from workspaces import barriers, encryption
+from workspaces.models import Erasure, Handle, Hold
+from workspaces.scopes import scope_of
+from workspaces.selectors.profiles import known_handle, profiles
+from workspaces.types import WorkspaceRef
+
+CLOSE_DAYS = 7
+
+
+def resolved(workspace: WorkspaceRef, target: Target) -> Resolved:
+    """Find what a target names. Raises InvalidInput for an object that is not `type:namespace:id`."""
+    if target.kind == "profile":
+        return _profile(target.profile_id)
+    if target.kind == "handle":
+        assert target.handle is not None  # noqa: S101  (the shape asks for it)
+        return _handle(known_handle(workspace, target.handle))
+    scope = scope_of(workspace, kind=target.kind, id=target.scope_id)
+    return Resolved(scope_kind=target.kind, scope_hash=scope.hash)
+
+
+def requests() -> QuerySet[ErasureRequest]:
+    """List the requests of the bound workspace."""
+    return ErasureRequest.objects.prefetch_related("steps")
+
+
+def open_requests() -> QuerySet[ErasureRequest]:
+    """List those that have not ended."""
+    return ErasureRequest.objects.filter(ended_at__isnull=True)
+
+
+def close_to_due(today: date) -> QuerySet[ErasureRequest]:
+    """List open requests whose legal deadline is near or past (PR-17)."""
+    return open_requests().filter(due_on__lte=today + timedelta(days=CLOSE_DAYS))
+
+
+def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
+    """List the holds that keep an erasure from beginning (PR-16)."""
+    found = _covered(request, now=now)
+    people = {found_id for found_id in (request.profile_id,) if found_id is not None}
+    handles = found.filter(handle_id__isnull=False).values("handle_id")
+    people |= set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
+    scopes = {bytes(scope) for scope in found.values_list("scope_hash", flat=True).distinct()}
+    scopes |= {bytes(request.scope_hash)} if request.scope_hash else set()
+    return barriers.holds_on(profile_ids=people, scope_hashes=scopes, now=now)
+
+
+def blocked_by(request: ErasureRequest, *, now: datetime) -> Literal["approval", "hold"] | None:
+    """Say what a waiting request waits for: an approval, a hold, or nothing (PR-9)."""
+    if request.status in ("received", "verified"):
+        return "approval"
+    is_waiting = request.status == "approved" and request.erasure_id is None
+    return "hold" if is_waiting and blocking_holds(request, now=now).exists() else None
+
+
+def dry_run(request: ErasureRequest, *, now: datetime) -> DryRun:
+    """Count what an erasure would remove."""
+    counts = _covered(request, now=now).aggregate(
+        bytes=Sum("body_bytes", default=0), earliest=Min("created_at")
+    )
+    holds = tuple(blocking_holds(request, now=now).values_list("id", flat=True))
+    return DryRun(
+        states=_covered(request, now=now).count(),
+        bytes=counts["bytes"],
+        handles=len(request.handle_ids),
+        profiles=1 if request.profile_id and is_whole_profile(request) else 0,
+        held_by=holds,
+        earliest=counts["earliest"],
+    )
+
+
+def is_whole_profile(request: ErasureRequest) -> bool:
+    """Tell whether the person goes with their handles: it names all that they have (PR-10)."""
+    if request.profile_id is None:
+        return False
+    others = Handle.objects.filter(profile_id=request.profile_id).exclude(id__in=request.handle_ids)
+    return not others.exists()
+
+
+def pseudonym_of_actor(workspace: WorkspaceRef, kind: str, id: str) -> str:
+    """Name somebody in a receipt without their name: the same person gets the same word (PR-14)."""
+    return f"{kind}:{encryption.keyed_hash(workspace, 'receipt-actor', kind, id).hex()[:20]}"
+
+
+def _covered(request: ErasureRequest, *, now: datetime) -> QuerySet[State]:
+    return covered(Erasure(handle_ids=request.handle_ids, scope_hash=request.scope_hash, began_at=now))
+
+
+def _profile(profile_id: UUID | None) -> Resolved:
+    profile = profiles().filter(id=profile_id).first() if profile_id else None
+    if profile is None:
+        return Resolved()
+    handles = tuple(handle.id for handle in profile.handles.all())
+    return Resolved(profile_id=profile.id, handle_ids=handles, is_whole_profile=True)
+
+
+def _handle(handle: Handle | None) -> Resolved:
+    if handle is None:
+        return Resolved()
+    others = Handle.objects.filter(profile_id=handle.profile_id, erasure_id=None).exclude(id=handle.id)
+    return Resolved(
+        profile_id=handle.profile_id, handle_ids=(handle.id,), is_whole_profile=not others.exists()
+    )

@@ -1,0 +1,113 @@
+"""The moment from which an erasure holds: reads answer as if nothing had been there, in every store (PR-11)."""
+
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from agentstate.models import State
+from agentstate.services import erasure as states
+from privacy.models import ErasureRequest, ErasureStep
+from privacy.rules import erasures as rules
+from privacy.selectors.erasures import blocking_holds, is_whole_profile
+from workspaces import access, documents, encryption
+from workspaces.models import Erasure, Handle, Profile, Tombstone
+from workspaces.rules.documents import duration_seconds
+from workspaces.types import WorkspaceRef
+
+Status = ErasureRequest.Status
+
+
+@transaction.atomic
+def begin(
+    *, workspace: WorkspaceRef, request: ErasureRequest, now: datetime, is_held_back: bool = True
+) -> bool:
+    """Begin an approved erasure, unless a hold keeps what it covers; tell whether it begins (PR-11, PR-16).
+
+    1. Mark the handles, the person and the states, and leave tombstones of their names (PR-12), in this transaction.
+    2. When that has committed, bar their keys in the other database and in the hot store: from then on nothing of it
+       is read, also not from a copy that a process or the hot store still has.
+    A crash between the two leaves an approved request that has begun, which a worker takes up (`stand`).
+    """
+    if is_held_back and blocking_holds(request, now=now).exists():
+        return False
+    whole = is_whole_profile(request)
+    erasure = Erasure.objects.create(
+        id=request.id,
+        profile_ids=[request.profile_id] if whole else [],
+        handle_ids=request.handle_ids,
+        scope_hash=request.scope_hash,
+        began_at=now,
+    )
+    encryption.make_key(
+        workspace, key_id=erasure.id, purpose="erasure", under=encryption.workspace_key(workspace), now=now
+    )
+    Handle.objects.filter(id__in=erasure.handle_ids).update(erasure_id=erasure.id)
+    Profile.objects.filter(id__in=erasure.profile_ids).update(erasure_id=erasure.id)
+    marked = states.mark(erasure)
+    erasure.named_profile_ids = _named(request)
+    erasure.save(update_fields=["named_profile_ids"])
+    _leave_tombstones(request, erasure, marked.scopes)
+    _plan(request, marked.states)
+    request.erasure = erasure
+    request.save(update_fields=["erasure"])
+    transaction.on_commit(partial(stand, workspace=workspace, request_id=request.id))
+    return True
+
+
+def stand(*, workspace: WorkspaceRef, request_id: UUID) -> None:
+    """Bar every key of what an erasure covers; after this no store gives any of it (PR-11). Repeating it is safe."""
+    with access.bound(workspace.id):
+        request = ErasureRequest.objects.select_related("erasure").get(id=request_id)
+        erasure = request.erasure
+        if erasure is None or request.status not in (Status.APPROVED, Status.RUNNING):
+            return
+        marked = State.objects.filter(erasure_id=erasure.id, data_key_id__isnull=False)
+        alone = marked.exclude(handle_id__in=erasure.handle_ids) if erasure.handle_ids else marked
+        keys = [*erasure.handle_ids, *alone.values_list("data_key_id", flat=True)]
+        encryption.bar_keys(workspace, *keys, by=erasure.id)
+        ErasureRequest.objects.filter(id=request.id, status=Status.APPROVED).update(status=Status.RUNNING)
+
+
+def _leave_tombstones(
+    request: ErasureRequest, erasure: Erasure, scopes: tuple[tuple[bytes, UUID], ...]
+) -> None:
+    until = erasure.began_at + timedelta(seconds=_tombstone_seconds())
+    handles = Handle.objects.filter(id__in=erasure.handle_ids).values_list("hash", "hash_key_id")
+    names = [("handle", bytes(name), key) for name, key in handles]
+    names += [("scope", name, key) for name, key in scopes]
+    if erasure.scope_hash is not None:
+        names.append(("scope", bytes(erasure.scope_hash), request.hash_key_id))
+    rows = [
+        Tombstone(kind=kind, hash=name, hash_key_id=key, erased_at=erasure.began_at, due_at=until)
+        for kind, name, key in names
+    ]
+    Tombstone.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        update_fields=["erased_at", "due_at", "hash_key_id"],
+        unique_fields=["workspace", "kind", "hash"],
+    )
+
+
+def _named(request: ErasureRequest) -> list[UUID]:
+    """List everybody whom something of the erasure names."""
+    handles = State.objects.filter(erasure_id=request.id, handle_id__isnull=False).values("handle_id")
+    named = set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
+    return sorted(named | ({request.profile_id} if request.profile_id else set()))
+
+
+def _plan(request: ErasureRequest, found: int) -> None:
+    expected = {"working_memory": found, "people": len(request.handle_ids)}
+    ErasureStep.objects.bulk_create(
+        [
+            ErasureStep(request=request, position=position, name=name, expected=expected.get(name, 0))
+            for position, name in enumerate(rules.STEPS)
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _tombstone_seconds() -> int:
+    return duration_seconds(documents.live("retention")["retention"].body["tombstones"])

@@ -1,0 +1,224 @@
+"""Running an erasure, step by step; a worker that was killed is followed by another one (PR-13)."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from agentstate.models import State
+from agentstate.services import erasure as states
+from privacy.models import ErasureRequest, ErasureStep, PackageRun
+from privacy.services import barriers, receipts
+from privacy.services.packages import Erased, erase_packages
+from workspaces import access, encryption
+from workspaces.barriers import digest_key, note_erased
+from workspaces.encryption import retire_keys
+from workspaces.models import ErasedItem, Erasure, Handle, Profile, WrappedKey
+from workspaces.types import Key, WorkspaceRef
+
+Status = ErasureRequest.Status
+LEASE = timedelta(seconds=60)
+PAUSE_SECONDS = 0.05
+PATIENCE = 100
+NOTHING_LEFT = Erased()
+
+
+class Work(msgspec.Struct, frozen=True):
+    """One erasure as its steps see it."""
+
+    workspace: WorkspaceRef
+    request: ErasureRequest
+    erasure: Erasure
+    key: Key
+    now: datetime
+
+
+class NotErased(RuntimeError):
+    """Something that an erasure covers is still there: it is looked at again, and never reported as gone."""
+
+
+def run(*, workspace: WorkspaceRef, request_id: UUID) -> bool:
+    """Run an approved erasure to its end, or as far as it comes; tell whether it is complete (PR-13).
+
+    1. Claim the request, so that one worker is at it; a claim ends by itself after a minute without a sign of life.
+    2. Begin it, if a hold kept it until now.
+    3. Do the steps that have not ended, each in transactions of its own that can be repeated.
+    """
+    with access.bound(workspace.id):
+        if not _claim(request_id):
+            return False
+        request = ErasureRequest.objects.select_related("erasure").get(id=request_id)
+        if request.erasure is None and not barriers.begin(
+            workspace=workspace, request=request, now=timezone.now()
+        ):
+            _release(request_id)
+            return False
+        return _run_steps(workspace, request_id)
+
+
+def reached(step: str) -> None:
+    """Mark a point between two transactions, where a worker may end without warning."""
+
+
+def due(now: datetime) -> list[UUID]:
+    """List the requests of the bound workspace that a worker may take up."""
+    waiting = ErasureRequest.objects.filter(status__in=[Status.APPROVED, Status.RUNNING])
+    free = waiting.filter(Q(claimed_until=None) | Q(claimed_until__lt=now))
+    return list(free.order_by("approved_at").values_list("id", flat=True))
+
+
+def _run_steps(workspace: WorkspaceRef, request_id: UUID) -> bool:
+    request = ErasureRequest.objects.select_related("erasure").get(id=request_id)
+    assert request.erasure is not None  # noqa: S101  (it has begun)
+    work = Work(workspace, request, request.erasure, digest_key(workspace, request.erasure), timezone.now())
+    for step in request.steps.filter(ended_at=None).order_by("position"):
+        _begin_step(step)
+        reached(step.name)
+        if not _STEPS[step.name](work):
+            _release(request_id)
+            return False
+        reached(f"{step.name}.done")
+        _end_step(step)
+        reached(f"{step.name}.ended")
+    return True
+
+
+def _stand(work: Work) -> bool:
+    """Bar the keys, where the one who approved did not come to it."""
+    barriers.stand(workspace=work.workspace, request_id=work.request.id)
+    return True
+
+
+def _erase_states(work: Work) -> bool:
+    """Erase the marked states; what was written under the barred keys while they were marked is marked now."""
+    states.mark(work.erasure, is_again=True)
+    barriers.stand(workspace=work.workspace, request_id=work.request.id)
+    for _ in range(PATIENCE):
+        left = states.erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)
+        _note_progress(work, "working_memory", states.KIND)
+        if not left:
+            return True
+        if not _renew(work.request.id):
+            return False
+        reached("working_memory.batch")
+        time.sleep(PAUSE_SECONDS if left < states.BATCH else 0)
+    return False
+
+
+def _erase_packages(work: Work) -> bool:
+    """Remove the packages of everybody whom it names: what it removes is in them too."""
+    named = work.erasure.named_profile_ids
+    for run_id in PackageRun.objects.filter(profile_id__in=named).values_list("id", flat=True):
+        note_erased(work.erasure, "packages", run_id, run_id.bytes, key=work.key)
+    while erase_packages(workspace=work.workspace, profile_ids=named) != NOTHING_LEFT:
+        if not _renew(work.request.id):
+            return False
+    _note_progress(work, "packages", "packages")
+    return True
+
+
+@transaction.atomic
+def _erase_people(work: Work) -> bool:
+    """Take the handles and the person out, and give the keys of the handles up (PR-15)."""
+    handles = list(Handle.objects.select_for_update().filter(erasure_id=work.erasure.id))
+    for handle in handles:
+        parts = (handle.id.bytes, bytes(handle.hash))
+        note_erased(work.erasure, "handles", handle.id, *parts, key=work.key)
+    retire_keys(work.workspace, *(handle.id for handle in handles))
+    Handle.objects.filter(id__in=[handle.id for handle in handles]).delete()
+    for profile in Profile.objects.filter(erasure_id=work.erasure.id):
+        note_erased(work.erasure, "profiles", profile.id, profile.id.bytes, key=work.key)
+        profile.delete()
+    _note_progress(work, "people", "handles")
+    return True
+
+
+def _verify(work: Work) -> bool:
+    """Look for anything that is left of it, in both databases."""
+    left = {
+        "states": State.objects.filter(erasure_id=work.erasure.id).count(),
+        "handles": Handle.objects.filter(id__in=work.erasure.handle_ids).count(),
+        "profiles": Profile.objects.filter(id__in=work.erasure.profile_ids).count(),
+    }
+    encryption.destroy_keys(work.workspace, *_barred(work))
+    left["keys"] = len(_barred(work))
+    if any(left.values()):
+        raise NotErased(", ".join(name for name, count in left.items() if count))
+    return True
+
+
+def _barred(work: Work) -> list[UUID]:
+    return list(WrappedKey.objects.filter(barred_by=work.erasure.id).values_list("id", flat=True))
+
+
+@transaction.atomic
+def _complete(work: Work) -> bool:
+    """Sign the receipt, chain it into the audit, and let go of the digests' key (PR-14)."""
+    request = ErasureRequest.objects.select_for_update().get(id=work.request.id)
+    if request.status == Status.COMPLETED:
+        return True
+    erased, digests = counted(work.erasure)
+    request.status, request.ended_at, request.erased = Status.COMPLETED, timezone.now(), erased
+    receipts.issue(work.workspace, request, digests=digests)
+    request.claimed_until = None
+    request.save()
+    Erasure.objects.filter(id=work.erasure.id).update(ended_at=request.ended_at)
+    ErasureStep.objects.filter(request=request, ended_at=None).update(ended_at=request.ended_at)
+    ErasedItem.objects.filter(erasure=work.erasure).delete()
+    retire_keys(work.workspace, work.erasure.id)
+    return True
+
+
+def counted(erasure: Erasure) -> tuple[dict[str, int], dict[str, str]]:
+    """Count what an erasure removed by kind, and fold the digests of each kind into one."""
+    erased: dict[str, int] = {}
+    folded: dict[str, hashlib._Hash] = {}
+    for kind, digest in erasure.items.order_by("kind", "item_id").values_list("kind", "digest").iterator():
+        erased[kind] = erased.get(kind, 0) + 1
+        folded.setdefault(kind, hashlib.sha256()).update(bytes(digest))
+    return erased, {kind: digest.hexdigest() for kind, digest in folded.items()}
+
+
+def _note_progress(work: Work, step: str, kind: str) -> None:
+    done = work.erasure.items.filter(kind=kind).count()
+    ErasureStep.objects.filter(request=work.request, name=step).update(done=done)
+
+
+def _begin_step(step: ErasureStep) -> None:
+    ErasureStep.objects.filter(id=step.id, began_at=None).update(began_at=timezone.now())
+
+
+def _end_step(step: ErasureStep) -> None:
+    ErasureStep.objects.filter(id=step.id).update(ended_at=timezone.now())
+
+
+def _claim(request_id: UUID) -> bool:
+    now = timezone.now()
+    free = ErasureRequest.objects.filter(id=request_id, status__in=[Status.APPROVED, Status.RUNNING])
+    free = free.filter(Q(claimed_until=None) | Q(claimed_until__lt=now))
+    return free.update(claimed_until=now + LEASE) == 1
+
+
+def _renew(request_id: UUID) -> bool:
+    rows = ErasureRequest.objects.filter(id=request_id, claimed_until__isnull=False)
+    return rows.update(claimed_until=timezone.now() + LEASE) == 1
+
+
+def _release(request_id: UUID) -> None:
+    ErasureRequest.objects.filter(id=request_id).update(claimed_until=None)
+
+
+_STEPS: Mapping[str, Callable[[Work], bool]] = {
+    "barrier": _stand,
+    "working_memory": _erase_states,
+    "packages": _erase_packages,
+    "people": _erase_people,
+    "verify": _verify,
+    "receipt": _complete,
+}

@@ -1,0 +1,1 @@
+"""Governance over HTTP, one file per noun."""

@@ -1,0 +1,55 @@
+"""What was erased, is being erased or is held: every app asks here before it reads or writes (PR-11, PR-12, PR-16)."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from workspaces import encryption
+from workspaces.models import ErasedItem, Erasure, Hold, Tombstone
+from workspaces.rules.barriers import require_made_after
+from workspaces.types import Key, WorkspaceRef
+
+
+def require_not_erased(names: Iterable[bytes], *, written_at: datetime | None) -> None:
+    """Refuse what names a handle or a scope, by keyed hash, and says that it was made before that was erased (PR-12).
+
+    What does not say when it was made is asked no further here: nothing of it was ever stored.
+    """
+    if written_at is not None:
+        erased = Tombstone.objects.filter(hash__in=list(names)).order_by("-erased_at").first()
+        if erased is not None:
+            require_made_after(erased.erased_at, written_at=written_at)
+
+
+def note_erased(erasure: Erasure, kind: str, item_id: UUID, *parts: bytes, key: Key) -> None:
+    """Note that an erasure removed a thing, with the digest of what went; a second note changes nothing (PR-13)."""
+    digest = hmac.new(key.secret, hashlib.sha256(b"".join(_framed(parts))).digest(), hashlib.sha256).digest()
+    item = ErasedItem(erasure=erasure, kind=kind, item_id=item_id, digest=digest)
+    ErasedItem.objects.bulk_create([item], ignore_conflicts=True)
+
+
+def digest_key(workspace: WorkspaceRef, erasure: Erasure) -> Key:
+    """Give the key of an erasure's digests, which is destroyed with what it hashed (PR-14)."""
+    return encryption.open_key(workspace, erasure.id)
+
+
+def standing_holds(now: datetime) -> QuerySet[Hold]:
+    """List the holds of the bound workspace that stand at a moment."""
+    return Hold.objects.filter(lifted_at__isnull=True, ends_at__gt=now)
+
+
+def holds_on(*, profile_ids: Iterable[UUID], scope_hashes: Iterable[bytes], now: datetime) -> QuerySet[Hold]:
+    """List the holds that keep any of these people, conversations or tasks."""
+    return standing_holds(now).filter(
+        Q(profile_id__in=list(profile_ids)) | Q(scope_hash__in=list(scope_hashes))
+    )
+
+
+def _framed(parts: Iterable[bytes]) -> Iterable[bytes]:
+    for part in parts:
+        yield len(part).to_bytes(8, "big")
+        yield part
