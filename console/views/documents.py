@@ -13,12 +13,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from console.approvals import waiting_for
+from console.changes import changes_of
 from console.pages import asked_version, here, see_other, workspace_page
 from console.rows import Tab
 from privacy.rules.documents import require_kind
 from workspaces import access, documents
 from workspaces.models import Document
 from workspaces.rules.documents import schema
+from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.documents import versions
 
 READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
@@ -77,8 +79,15 @@ def document(request: Any, kind: str) -> HttpResponse:
         ],
         "versions": versions_shown(request, kind, head.version),
         "waiting": waiting_for(request, kind),
+        **changes_of_document(request, kind),
     }
     return render(request, "console/document.html", context)
+
+
+def changes_of_document(request: Any, kind: str) -> dict[str, Any]:
+    """Give the audit beside a document (CO-7)."""
+    filters = AuditFilter(object_kind="document", object_id=kind)
+    return changes_of(request, filters, object=f"document:{kind}")
 
 
 def head_of(kind: str) -> Document:

@@ -268,6 +268,16 @@ def test_a_restored_database_is_not_ready(chain: WorkspaceRef) -> None:
     assert entry.reason == "A backup was restored"
 
 
+def test_the_command_that_erases_again_makes_the_server_ready(chain: WorkspaceRef, place: Path) -> None:
+    """PR-15b: `reapply_erasures FOLDER` runs the erasures again and then accepts the restore."""
+    tampering.cut_to(chain, delivered(chain)[0]["seq"])
+    assert ready() == (503, "restore_detected")
+    out = StringIO()
+    call_command("reapply_erasures", str(place), stdout=out)
+    assert "1 audit chains had lost entries" in out.getvalue()
+    assert ready() == (200, "ready")
+
+
 def test_a_sound_database_is_looked_at_once_a_minute(
     chain: WorkspaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
