@@ -243,6 +243,17 @@ def test_a_finding_alerts_the_security_people_once(
     assert str(chain.id) in sent.body
 
 
+def test_a_damaged_file_stops_neither_the_others_nor_their_verification(
+    chain: WorkspaceRef, boreal: WorkspaceRef, place: Path
+) -> None:
+    """PR-22: a checkpoint that cannot be read is a finding of its chain; other chains get theirs."""
+    (place / "checkpoint" / str(chain.id) / "29990101T000000.000000Z-9.json").write_text("{")
+    assert "cannot be read" in note(chain).finding
+    deliver()
+    assert note(boreal).finding == ""
+    assert len(delivered(boreal)) == 1
+
+
 # After a restore
 
 
