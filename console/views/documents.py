@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from console.approvals import waiting_for
+from console.changes import changes_of
 from console.forms import MaskingForm
 from console.pages import asked_version, here, see_other, workspace_page
 from console.rows import Tab
@@ -22,6 +23,7 @@ from privacy.rules.documents import require_kind
 from workspaces import access, documents
 from workspaces.models import Document
 from workspaces.rules.documents import schema
+from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.documents import versions
 from workspaces.selectors.masking import FIELD, kept_of
 
@@ -114,7 +116,14 @@ def _shown(request: Any, kind: str) -> dict[str, Any]:
         ],
         "versions": versions_shown(request, kind, head.version),
         "waiting": waiting_for(request, kind),
+        **changes_of_document(request, kind),
     }
+
+
+def changes_of_document(request: Any, kind: str) -> dict[str, Any]:
+    """Give the audit beside a document (CO-7)."""
+    filters = AuditFilter(object_kind="document", object_id=kind)
+    return changes_of(request, filters, object=f"document:{kind}")
 
 
 def head_of(kind: str) -> Document:

@@ -162,7 +162,7 @@ def every_answer(house: House, client: Client, who: str) -> dict[str, bytes]:
         address = house.address(name, who)
         asked.append((f"{name} in a dialog", client.get(address, headers={"HX-Target": "dlg"})))
         asked.append((f"{name} unfilled", client.post(address)))
-    return {name: str(answer.headers).encode() + answer.content for name, answer in asked}
+    return {name: str(answer.headers).encode() + answer.getvalue() for name, answer in asked}
 
 
 @as_everybody
