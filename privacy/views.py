@@ -39,7 +39,6 @@ _PUBLICATION = (
     errors.InvalidDocument,
     errors.WrongVersion,
     errors.Conflict,
-    errors.ApprovalRequired,
     errors.HotStoreUnavailable,
     errors.OutcomeUnknown,
 )
@@ -281,7 +280,7 @@ class DocumentPublicationView(ApiView):
         body=PublishChange,
         is_body_optional=True,
         answer=ChangeAnswer,
-        refusals=_PUBLICATION,
+        refusals=(*_PUBLICATION, errors.ApprovalRequired),
         parameters=(idempotency_key(),),
         examples=(
             example("nothing more to say", {}, is_request=True),

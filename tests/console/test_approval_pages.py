@@ -181,7 +181,7 @@ def test_breaking_the_glass_names_who_may_and_tells_security(
     change: ChangeRequest,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    """PR-2b, CO-8: who lacks it reads which permission is missing and who holds it; security is told when it is done."""
+    """PR-2b, CO-8: who lacks it reads what is missing and who holds it; security is told when it is done."""
     refused = text_of(clients["security"].get(inbox(aurora, f"{change.id}/break-glass/")))
     assert "Publish without the approval of a second person" in refused
     assert "Both, Owner" in refused
