@@ -313,7 +313,9 @@ class DocumentPublicationView(ApiView):
             why = shape.reason or ""
             done = approvals.break_glass(change_id=change.id, reason=why, seen=seen, by=by, now=now)
         else:
-            done = approvals.publish(change_id=change.id, seen=seen, by=by, now=now)
+            done = approvals.publish(
+                change_id=change.id, reason=shape.reason or "", seen=seen, by=by, now=now
+            )
         return Response(_answer(done))
 
 
