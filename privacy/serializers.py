@@ -90,7 +90,7 @@ class PublishChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     break_glass: Annotated[
         bool, Meta(description="Publish without approval; it alerts every security person.")
     ] = False
-    reason: Annotated[Reason | None, Meta(description="Required to break the glass.")] = None
+    reason: Annotated[Reason | None, Meta(description="Why; required to break the glass.")] = None
     digest: Digest | None = None
 
 

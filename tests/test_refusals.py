@@ -26,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests import factories
+from tests.privacy.approvals import four_eyes_on
 from tests.server import Server
 from workspaces.hotstore import bucket_of
 from workspaces.http import limits
@@ -53,7 +54,8 @@ EVERY_REFUSAL = [
 ONLY_CONVERSATIONS = factories.order_type(agent_state={"scopes": ["conversation"], "cap_bytes": 4096})
 FORGET = "/v1/forget"
 WRITE, DELETE, PROPOSE = "/v1/agent-state", "/v1/agent-state/delete", "/v1/config/diffs"
-APPROVE, PROFILE = "/v1/config/diffs/{change_id}/approve", "/v1/profiles/{profile_id}/agent-state"
+CHANGE, PROFILE = "/v1/config/diffs/{change_id}", "/v1/profiles/{profile_id}/agent-state"
+APPROVE, DENY = f"{CHANGE}/approve", f"{CHANGE}/deny"
 FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
 
 
@@ -79,6 +81,7 @@ class Cast:
         self.workspace = factories.make_ready_workspace("Aurora", ONLY_CONVERSATIONS)
         off = factories.make_ready_workspace("Boreal")
         factories.switch(off, "agent_state", on=False)
+        strict = factories.make_ready_workspace("Strict")
         self.keys = {
             "good": factories.make_key(self.workspace, *KEY_SCOPES),
             "other scope": factories.make_key(self.workspace, "context"),
@@ -92,7 +95,10 @@ class Cast:
         self.tokens = {
             "good": _token(self.workspace, roles, tuple(PERMISSIONS)),
             "other permission": _token(self.workspace, ("auditor",), ("view_audit",)),
+            "colleague": _token(self.workspace, ("security",), ("change_features",)),
+            "strict": _token(strict, ("security",), ("change_features", "approve_documents")),
         }
+        four_eyes_on(strict, "features")
         self.changes: dict[str, dict[str, Any]] = {
             "unauthenticated": {"key": None},
             "forbidden": {"key": self.keys["elsewhere"]},
@@ -122,7 +128,8 @@ class Cast:
         if "{request_id}" in real:
             real = real.replace("{request_id}", self.erasing())
         if "{change_id}" in real:
-            real = real.replace("{change_id}", self.proposed(FEATURES))
+            author = "colleague" if path == DENY else "good"
+            real = real.replace("{change_id}", self.proposed(FEATURES, author=author))
         return Ask(
             method=method.upper(),
             path=real,
@@ -134,8 +141,8 @@ class Cast:
         if path in {WRITE, "/v1/agent-state/read", DELETE}:
             write = factories.write()
             return write if path == WRITE else {name: write[name] for name in ("scope", "agent")}
-        if path == PROPOSE:
-            return FEATURES
+        if path in {PROPOSE, CHANGE}:
+            return FEATURES if "requestBody" in operation else None
         if path == FORGET:
             return {"target": "conversation", "conversation_id": uuid4().hex}
         content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
@@ -157,8 +164,8 @@ class Cast:
             address = (ask.url or self.url) + ask.path + ask.query
             return session.request(ask.method, address, data=raw, headers=headers, timeout=30)
 
-    def proposed(self, body: dict[str, Any]) -> str:
-        ask = Ask(method="POST", path=PROPOSE, key=self.tokens["good"], body=body)
+    def proposed(self, body: dict[str, Any], *, author: str = "good") -> str:
+        ask = Ask(method="POST", path=PROPOSE, key=self.tokens[author], body=body)
         return str(self.send(ask).json()["diff_id"])
 
     def erasing(self) -> str:
@@ -224,21 +231,37 @@ def _subject_mismatch(cast: Cast, ask: Ask, path: str) -> Ask:
 
 
 def _invalid_document(cast: Cast, ask: Ask, path: str) -> Ask:
-    if path == PROPOSE:
+    if path in {PROPOSE, CHANGE}:
         return _changed(ask, body=FEATURES | {"document": {"enabled": ["nothing"]}})
-    fields = {name: field for name, field in ONLY_CONVERSATIONS["fields"].items() if name != "qty"}
+    # A field of its own for each route: what one has stored would refuse the proposal of the next.
+    gone, value = ("qty", 1) if path == APPROVE else ("remark", "x")
+    fields = {name: field for name, field in ONLY_CONVERSATIONS["fields"].items() if name != gone}
     document = {"types": [ONLY_CONVERSATIONS | {"fields": fields}]}
     change = cast.proposed({"kind": "object-types", "document": document, "reason": "Nobody holds it yet"})
-    cast.written(body={"qty": 1})
-    return _changed(ask, path=APPROVE.replace("{change_id}", change))
+    cast.written(body={gone: value})
+    return _changed(ask, path=path.replace("{change_id}", change))
 
 
 def _wrong_version(cast: Cast, ask: Ask, path: str) -> Ask:
-    if path == PROPOSE:
+    if path in {PROPOSE, CHANGE}:
         return _changed(ask, body=FEATURES | {"replaces": 4711})
     earlier = cast.proposed(FEATURES)
     cast.send(ask)
-    return _changed(ask, path=APPROVE.replace("{change_id}", earlier))
+    return _changed(ask, path=path.replace("{change_id}", earlier))
+
+
+def _own_change(cast: Cast, ask: Ask, path: str) -> Ask:
+    """Approve or deny what is one's own, or edit or withdraw what is somebody else's."""
+    if path == APPROVE:
+        return _approval_required(cast, ask, path)
+    change = cast.proposed(FEATURES, author="good" if path == DENY else "colleague")
+    return _changed(ask, path=path.replace("{change_id}", change))
+
+
+def _approval_required(cast: Cast, ask: Ask, path: str) -> Ask:
+    """Ask where four eyes hold."""
+    change = cast.proposed(FEATURES, author="strict")
+    return _changed(ask, path=path.replace("{change_id}", change), key=cast.tokens["strict"])
 
 
 # What a body says instead, by the code that it brings about.
@@ -264,6 +287,8 @@ WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
     "invalid_document": _invalid_document,
     "wrong_version": _wrong_version,
     "subject_erased": _subject_erased,
+    "own_change": _own_change,
+    "approval_required": _approval_required,
 }
 
 
