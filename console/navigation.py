@@ -38,6 +38,7 @@ class Place(msgspec.Struct, frozen=True):
 
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
     (_("Support"), (Place("profiles", "users", _("Profiles")),)),
+    (_("Privacy"), (Place("packages", "inbox", _("Subject packages")),)),
     (
         _("Control"),
         (

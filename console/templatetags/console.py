@@ -33,6 +33,8 @@ STATUSES: Mapping[str, tuple[str, str, Any]] = {
     "verified": ("ok", "check", _("Verified")),
     "success": ("ok", "check", _("Done")),
     "pending": ("info", "clock", _("Waiting")),
+    "running": ("info", "clock", _("Running")),
+    "ready": ("ok", "check", _("Ready")),
     "draft": ("info", "clock", _("Draft")),
     "held": ("warn", "lock", _("Legal hold")),
     "expiring": ("warn", "clock", _("Expires soon")),

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -134,6 +134,19 @@ def subject_of(workspace: WorkspaceRef, profile_id: UUID, *, now: datetime) -> P
 def runs() -> QuerySet[PackageRun]:
     """List the packages of the bound workspace with the people whose they are."""
     return PackageRun.objects.select_related("profile")
+
+
+def runs_in_state(state: str, *, now: datetime) -> QuerySet[PackageRun]:
+    """List the packages that are `open`, `ready`, `expired`, `revoked` or `failed` at a moment; else all of them."""
+    is_over = Q(status=PackageRun.Status.READY, expires_at__lte=now)
+    chosen = {
+        "open": Q(status__in=PackageRun.OPEN),
+        "ready": Q(status=PackageRun.Status.READY, expires_at__gt=now),
+        "expired": Q(status=PackageRun.Status.EXPIRED) | is_over,
+        "revoked": Q(status=PackageRun.Status.REVOKED),
+        "failed": Q(status=PackageRun.Status.FAILED),
+    }
+    return runs().filter(chosen.get(state, Q()))
 
 
 def find_run(run_id: UUID) -> PackageRun:

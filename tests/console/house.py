@@ -14,6 +14,7 @@ from django.utils.http import urlsafe_base64_encode
 from console import page_urls
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access
 from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile
 from workspaces.rules.rights import KEY_SCOPES, ROLES
@@ -65,6 +66,7 @@ class House(msgspec.Struct, frozen=True):
     key: UUID
     key_text: str
     entry: UUID
+    package: UUID
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -81,6 +83,7 @@ class House(msgspec.Struct, frozen=True):
             "profile_id": self.profile,
             "key_id": self.key,
             "entry_id": self.entry,
+            "package_id": self.package,
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
@@ -115,6 +118,7 @@ def build_house() -> House:
         workspace, *KEY_SCOPES, name=LONG, source=LONG, agents=[LONG, "closing"], networks=["10.0.0.0/8"]
     )
     _write_canaries(InProcess(key_text))
+    package = build(workspace, {"type": "phone_e164", "value": PHONE})
     with access.bound(workspace.id):
         return House(
             workspace=workspace,
@@ -127,6 +131,7 @@ def build_house() -> House:
             key=ApiKey.objects.get(name="of the house").id,
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
+            package=package.id,
         )
 
 

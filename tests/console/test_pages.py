@@ -115,7 +115,9 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
     assert offered <= opened | {"console:home"}
 
 
-@pytest.mark.parametrize("name", ["types_draft", "type", "document", "key_new", "audit_entry", "profile"])
+@pytest.mark.parametrize(
+    "name", ["types_draft", "type", "document", "key_new", "audit_entry", "profile", "package"]
+)
 def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: str) -> None:
     """CO-11: exactly one place of the navigation is the current one, on the pages below it too."""
     groups = signed_in(house.people[EVERY_ROLE]).get(house.address(name)).context["nav"]
@@ -126,6 +128,7 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "key_": "API keys",
         "audi": "Audit log",
         "prof": "Profiles",
+        "pack": "Subject packages",
     }
     assert current == [places[name[:4]]]
 

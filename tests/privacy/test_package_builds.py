@@ -89,7 +89,8 @@ def test_a_builder_that_was_taken_for_dead_stops(
     lasting: WorkspaceRef, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PR-18: who has stood still until another one took over writes nothing more, and nothing is there twice."""
-    run, overtaken = request(lasting), []
+    run = request(lasting)
+    overtaken: list[str] = []
 
     def overtake(name: str) -> None:
         if name == step and not overtaken:
