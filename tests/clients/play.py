@@ -229,9 +229,18 @@ async def session(_ours: Any, part: Part) -> Answers:
         }
 
 
+async def export(ours: Any, part: Part) -> Answers:
+    """A person's package, by their profile, by a handle, and of nobody."""
+    return {
+        "by_profile": shown(await got(ours.admin.export(profile_id=part["profile_id"]))),
+        "by_handle": shown(await got(ours.admin.export(handle=niadra.phone(PHONE)))),
+        "nobody": await got(ours.admin.export(handle=niadra.phone("+55 11 90000-0000"))),
+    }
+
+
 SCENES: dict[str, Scene] = {
     scene.__name__: scene
-    for scene in (states, masking, too_big, refused, outage, lost_answer, metadata, session)
+    for scene in (states, masking, too_big, refused, outage, lost_answer, metadata, session, export)
 }
 
 
