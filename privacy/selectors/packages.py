@@ -159,12 +159,12 @@ def counts_of(run: PackageRun) -> dict[str, int]:
     return {file["name"]: file["records"] for file in run.files if file["name"].endswith(".jsonl")}
 
 
-def await_run(run_id: UUID) -> PackageRun:
+def await_run(run_id: UUID, *, is_patient: bool = True) -> PackageRun:
     """Give a package as soon as it is built, and as it is after 4 seconds or while another call of this process waits.
 
     It asks the database every tenth of a second; one thread of the process at most is kept so.
     """
-    if not _waiting.acquire(blocking=False):
+    if not (is_patient and _waiting.acquire(blocking=False)):
         return find_run(run_id)
     try:
         until = time.monotonic() + WAIT_SECONDS
