@@ -119,6 +119,8 @@ class ExportRunView(ApiView):
 
 class PackageDownloadView(ApiView):
     tag = "Subject packages"
+    # A HEAD would be audited as a download, and is none.
+    http_method_names = ["get"]
     authentication_classes = ()
     permission_classes = ()
 

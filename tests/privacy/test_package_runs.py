@@ -185,6 +185,15 @@ def test_each_download_is_audited(aurora: WorkspaceRef, maria: Profile) -> None:
     assert token(address) not in whole
 
 
+def test_looking_at_a_link_is_no_download(aurora: WorkspaceRef, maria: Profile) -> None:
+    """PR-19: HEAD, which programs send to links, is refused and counts as nothing."""
+    run = build(aurora)
+    address = link(aurora, run)
+    assert Client(raise_request_exception=False).head(address).status_code == 405
+    with within(aurora, run) as found:
+        assert found.downloads == 0
+
+
 def test_a_token_has_256_bits_and_is_stored_hashed(aurora: WorkspaceRef, maria: Profile) -> None:
     """PR-19: 43 characters of base64 are 256 bits; the row holds their SHA-256 and nothing else of them."""
     run = build(aurora)
