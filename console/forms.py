@@ -289,6 +289,10 @@ class RevokeForm(ProblemForm):
     reason = ReasonField()
 
 
+class PackageForm(forms.Form):
+    reason = ReasonField()
+
+
 class InviteForm(ProblemForm):
     email = forms.EmailField(
         label=_("E-mail address"),

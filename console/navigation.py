@@ -38,7 +38,13 @@ class Place(msgspec.Struct, frozen=True):
 
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
     (_("Support"), (Place("profiles", "users", _("Profiles")),)),
-    (_("Privacy"), (Place("approvals", "inbox", _("Approvals")),)),
+    (
+        _("Privacy"),
+        (
+            Place("packages", "inbox", _("Subject packages")),
+            Place("approvals", "inbox", _("Approvals")),
+        ),
+    ),
     (
         _("Control"),
         (

@@ -40,6 +40,8 @@ STATUSES: Mapping[str, tuple[str, str, Any]] = {
     "denied": ("bad", "x", _("Denied")),
     "withdrawn": ("", "x", _("Withdrawn")),
     "failed": ("bad", "triangle-alert", _("Failed")),
+    "running": ("info", "clock", _("Running")),
+    "ready": ("ok", "check", _("Ready")),
     "draft": ("info", "clock", _("Draft")),
     "held": ("warn", "lock", _("Legal hold")),
     "expiring": ("warn", "clock", _("Expires soon")),

@@ -154,7 +154,8 @@ def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
         for name, title in pages
         if name == "profile" or "view_state_metadata" in request.may
     ]
-    return {"profile": _row(request, profile), "tabs": tabs}
+    package_url = here(request, "package_new", profile.id) if "build_package" in request.may else ""
+    return {"profile": _row(request, profile), "tabs": tabs, "package_url": package_url}
 
 
 def _row(request: Any, profile: Profile, states: int = 0) -> ProfileRow:

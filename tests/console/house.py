@@ -15,6 +15,7 @@ from console import page_urls
 from privacy.services.documents import propose_change
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.models import ApiKey, AuditEntry, ChangeRequest, Invitation, Person, PersonalToken, Profile
 from workspaces.rules.rights import KEY_SCOPES, ROLES
@@ -67,6 +68,7 @@ class House(msgspec.Struct, frozen=True):
     key_text: str
     entry: UUID
     change: UUID
+    package: UUID
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -84,6 +86,7 @@ class House(msgspec.Struct, frozen=True):
             "key_id": self.key,
             "entry_id": self.entry,
             "form": "csv",
+            "package_id": self.package,
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
@@ -120,6 +123,7 @@ def build_house() -> House:
         workspace, *KEY_SCOPES, name=LONG, source=LONG, agents=[LONG, "closing"], networks=["10.0.0.0/8"]
     )
     _write_canaries(InProcess(key_text))
+    package = build(workspace, {"type": "phone_e164", "value": PHONE})
     with access.bound(workspace.id):
         return House(
             workspace=workspace,
@@ -133,6 +137,7 @@ def build_house() -> House:
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
             change=ask_for_a_change(staff["engineer"]).id,
+            package=package.id,
         )
 
 

@@ -134,6 +134,12 @@ def _made_key(page: Page) -> None:
     page.locator("#secret").wait_for()
 
 
+def _made_link(page: Page) -> None:
+    page.get_by_label("Reason").fill("For the person")
+    _press("Make the link")(page)
+    page.locator("#secret").wait_for()
+
+
 def _chosen_roles(page: Page) -> None:
     page.get_by_role("checkbox", name="Privacy").check()
     page.get_by_role("checkbox", name="Support").uncheck()
@@ -157,6 +163,11 @@ STATES = (
     Sight(name="a search that was none", address=_at("profiles", "?found=invalid")),
     Sight(name="working memory, filtered away", address=_at("profile_working_memory", "?agent=nobody")),
     Sight(name="working memory, filtered", address=_at("profile_working_memory", "?agent=order-taker")),
+    Sight(name="no package yet", address=_quiet("packages")),
+    Sight(name="packages, filtered away", address=_at("packages", "?state=failed")),
+    Sight(name="package dialog", address=_at("profile"), act=_open_dialog("#package-new")),
+    Sight(name="package revoke dialog", address=_at("package"), act=_open_dialog("#revoke")),
+    Sight(name="package link shown once", address=_at("package_link"), act=_made_link),
     Sight(name="no key yet", address=_quiet("keys")),
     Sight(name="keys, filtered away", address=_at("keys", "?state=revoked")),
     Sight(name="masking, tried", address=_at("document"), act=_tried_masking),

@@ -116,7 +116,18 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
 
 
 @pytest.mark.parametrize(
-    "name", ["types_draft", "type", "document", "key_new", "audit_entry", "profile", "approval", "four_eyes"]
+    "name",
+    [
+        "types_draft",
+        "type",
+        "document",
+        "key_new",
+        "audit_entry",
+        "profile",
+        "approval",
+        "four_eyes",
+        "package",
+    ],
 )
 def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: str) -> None:
     """CO-11: exactly one place of the navigation is the current one, on the pages below it too."""
@@ -130,6 +141,7 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "prof": "Profiles",
         "appr": "Approvals",
         "four": "Approvals",
+        "pack": "Subject packages",
     }
     assert current == [places[name[:4]]]
 

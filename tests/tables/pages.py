@@ -138,6 +138,27 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="package_new",
+        who="privacy",
+        good={"reason": "Request 42"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="package_link",
+        who="privacy",
+        good={"reason": "For the person"},
+        ok=200,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="package_revoke",
+        who="privacy",
+        good={"reason": "Built by mistake"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
         page="invite",
         who="owner",
         good={"email": "new@example.com", "roles": ["support"], "reason": "A new colleague"},
