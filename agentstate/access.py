@@ -97,6 +97,11 @@ def workspaces_with_due_states(now: datetime) -> list[WorkspaceRef]:
     return workspaces_with("lastro_with_due_states", now)
 
 
+def workspaces_with_old_traces(now: datetime) -> list[WorkspaceRef]:
+    """List the workspaces with tombstones, or notes of sweeps, whose time has passed."""
+    return workspaces_with("lastro_with_old_traces", now)
+
+
 def _row(values: Sequence[Any]) -> StateRow:
     row = StateRow(**dict(zip(StateRow.__struct_fields__, values, strict=True)))
     row.held = msgspec.json.decode(values[9])

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from agentstate.models import State
+from agentstate.models import KeptVersion, State
 from agentstate.types import StateRow
 from workspaces import encryption
 from workspaces.hotstore import Seen
@@ -30,6 +30,19 @@ def open_body(
     """Decrypt what a live row holds, as a value. Raises KeyDestroyed when its keys are gone."""
     plain, key = open_plain(workspace, row, seen)
     return msgspec.json.decode(plain), key
+
+
+def open_kept(workspace: WorkspaceRef, kept: KeptVersion) -> tuple[dict[str, Any], Key]:
+    """Decrypt a version that a legal hold kept, as it was sealed (PR-16). Raises KeyDestroyed without its keys."""
+    row = State(
+        id=kept.state_id,
+        version=kept.version,
+        epoch=kept.epoch,
+        body=kept.body,
+        data_key_id=kept.data_key_id,
+        handle_id=kept.handle_id,
+    )
+    return open_body(workspace, row)
 
 
 def seal_body(workspace: WorkspaceRef, row: Sealed, plain: bytes, key: Key) -> None:

@@ -119,7 +119,26 @@ class KeptVersion(TenantModel):
     kept_at = models.DateTimeField()
 
     class Meta(TenantModel.Meta):
-        indexes = [models.Index(fields=["workspace", "hold", "id"], name="versions_of_a_hold")]
+        indexes = [
+            models.Index(fields=["workspace", "hold", "id"], name="versions_of_a_hold"),
+            models.Index(fields=["workspace", "scope_hash"], name="versions_of_a_scope"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.state_id}@{self.version}"
+
+
+class SweepRun(TenantModel):
+    """One run of the sweep that found something due: what it removed by kind, and what it left (PR-20)."""
+
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+    removed: Any = models.JSONField(default=dict)
+    damaged = models.PositiveIntegerField(default=0)
+    backlog = models.PositiveIntegerField(default=0)
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["workspace", "-ended_at"], name="sweep_run_newest")]
+
+    def __str__(self) -> str:
+        return str(self.pk)

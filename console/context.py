@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from console.navigation import navigation
+from privacy.selectors import erasures
 from workspaces import access
 from workspaces.models import Person
 from workspaces.rules import approvals as rules
@@ -14,6 +15,7 @@ from workspaces.selectors.approvals import waiting_for_others
 from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
+ERASURE_READERS = frozenset({"request_erasure", "approve_erasure"})
 MAX_COUNT = 99
 THEMES = ("auto", "light", "dark")
 
@@ -38,13 +40,26 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def _counts(person: Person, workspace: WorkspaceRef | None, may: frozenset[str]) -> dict[str, int]:
-    """Count the changes of others that the person may decide about: no more than the navigation shows."""
-    kinds = [kind for kind in ASKED if any(rules.may(act, kind, may) for act in ("approve", "publish"))]
-    if workspace is None or not kinds:
+    """Count what waits for somebody, where they may see it: no more than the navigation shows."""
+    if workspace is None:
         return {}
     with access.bound(workspace.id):
-        waiting = waiting_for_others(but=person.id).filter(kind__in=kinds)
-        return {"approvals": waiting[:MAX_COUNT].count()}
+        return _waiting_changes(person, may) | _open_erasures(may)
+
+
+def _waiting_changes(person: Person, may: frozenset[str]) -> dict[str, int]:
+    """Count the changes of others that the person may decide about."""
+    kinds = [kind for kind in ASKED if any(rules.may(act, kind, may) for act in ("approve", "publish"))]
+    if not kinds:
+        return {}
+    waiting = waiting_for_others(but=person.id).filter(kind__in=kinds)
+    return {"approvals": waiting[:MAX_COUNT].count()}
+
+
+def _open_erasures(may: frozenset[str]) -> dict[str, int]:
+    if may.isdisjoint(ERASURE_READERS):
+        return {}
+    return {"erasures": erasures.open_requests()[:MAX_COUNT].count()}
 
 
 def _of_person(request: HttpRequest, person: Person) -> dict[str, Any]:

@@ -7,6 +7,9 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
     "outside.deliver": {"task": "workspaces.tasks.deliver_outside", "schedule": 10.0},
     "erasures.run": {"task": "privacy.tasks.run_erasures", "schedule": 10.0},
+    "holds.settle": {"task": "privacy.tasks.settle_holds", "schedule": 10.0},
+    # Hourly, so that a restart skips no day; each request is told of once a day.
+    "erasures.overdue": {"task": "privacy.tasks.tell_overdue", "schedule": 3600.0},
     "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 3600.0},
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},

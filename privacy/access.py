@@ -1,7 +1,7 @@
 """Questions of governance that no single workspace can answer (PL-1), and chunks on their way into the database."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from privacy.models import PackageRun
 from workspaces.access import workspaces_with
@@ -42,6 +42,16 @@ def workspaces_of_link(token_hash: bytes) -> list[WorkspaceRef]:
 def workspaces_with_erasures(now: datetime) -> list[WorkspaceRef]:
     """List the workspaces in which an approved or running erasure waits for a worker."""
     return workspaces_with("lastro_with_erasures", now)
+
+
+def workspaces_with_overdue(today: date) -> list[WorkspaceRef]:
+    """List the workspaces in which a request is late, and nobody was told so today."""
+    return workspaces_with("lastro_with_overdue_erasures", today)
+
+
+def workspaces_with_ended_holds(now: datetime) -> list[WorkspaceRef]:
+    """List the workspaces that have holds to settle."""
+    return workspaces_with("lastro_with_ended_holds", now)
 
 
 def workspaces_with_due_changes(now: datetime) -> list[WorkspaceRef]:

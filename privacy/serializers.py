@@ -135,6 +135,9 @@ class ChangeDetail(ChangeAnswer, frozen=True, kw_only=True):
 
 
 ScopeId = Annotated[str, Meta(min_length=1, max_length=512)]
+Reason = Annotated[
+    str, Meta(min_length=1, max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+]
 
 
 class ForgetWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -149,6 +152,50 @@ class ForgetWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     reason: Annotated[
         str, Meta(max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
     ] = ""
+
+
+class HoldWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is to be held: `target` names the kind, and exactly the member of that kind is given."""
+
+    target: Literal["profile", "conversation", "task"]
+    profile_id: UUID | None = None
+    conversation_id: ScopeId | None = None
+    task_id: ScopeId | None = None
+    reason: Reason
+    ends_at: Annotated[Moment, Meta(description="When the hold ends by itself; at most 30 years from now.")]
+
+
+class LiftWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a hold is lifted before its end."""
+
+    reason: Reason
+
+
+class HoldAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A legal hold, by ids and keyed hashes (PR-16)."""
+
+    hold_id: str
+    status: Annotated[
+        Literal["standing", "lifted", "ended"],
+        Meta(description="What it kept is deleted soon after it was lifted or has ended (`settled_at`)."),
+    ]
+    target: Annotated[str, Meta(description="profile, conversation or task")]
+    target_id: Annotated[str, Meta(description="The profile's id; of a conversation or task its keyed hash.")]
+    reason: str
+    placed_by: str
+    placed_at: Moment
+    ends_at: Moment
+    lifted_by: str | None = None
+    lifted_at: Moment | None = None
+    lift_reason: str | None = None
+    settled_at: Moment | None = None
+
+
+class HoldList(msgspec.Struct, frozen=True):
+    """A page of holds, newest first."""
+
+    items: list[HoldAnswer]
+    next_cursor: str | None = None
 
 
 class ErasureAnswer(msgspec.Struct, frozen=True, kw_only=True):

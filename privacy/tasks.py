@@ -9,12 +9,14 @@ from kombu.exceptions import OperationalError
 
 from privacy.access import (
     workspaces_with_due_changes,
+    workspaces_with_ended_holds,
     workspaces_with_erasures,
+    workspaces_with_overdue,
     workspaces_with_packages_to_build,
     workspaces_with_packages_to_sweep,
 )
 from privacy.selectors.approvals import due_changes
-from privacy.services import erasing
+from privacy.services import alerts, erasing, holds
 from privacy.services.approvals import publish_due
 from privacy.services.package_builds import build_next
 from privacy.services.packages import Swept, sweep_packages
@@ -33,6 +35,26 @@ def run_erasures() -> None:
             requests = erasing.due(timezone.now())
         for request_id in requests:
             _run(workspace, request_id)
+
+
+@shared_task(name="privacy.tasks.settle_holds")
+def settle_holds() -> None:
+    """Let go of what the holds kept that were lifted or have ended (PR-16)."""
+    for workspace in workspaces_with_ended_holds(timezone.now()):
+        with access.bound(workspace.id):
+            settled = holds.settle_holds(now=timezone.now())
+        if settled:
+            log.info("holds.settled", extra={"workspace": str(workspace.id), "holds": settled})
+
+
+@shared_task(name="privacy.tasks.tell_overdue")
+def tell_overdue() -> None:
+    """Tell the privacy role of each workspace which requests are late, once a day (PR-17)."""
+    for workspace in workspaces_with_overdue(timezone.now().date()):
+        with access.bound(workspace.id):
+            told = alerts.tell_overdue(workspace=workspace, now=timezone.now())
+        if told:
+            log.info("erasures.overdue", extra={"workspace": str(workspace.id), "erasures": told})
 
 
 def _run(workspace: WorkspaceRef, request_id: UUID) -> None:

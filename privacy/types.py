@@ -39,11 +39,15 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody wants erased, held or packaged: exactly one of them is given."""
+    """What somebody wants erased, held or packaged: exactly one of them is given.
+
+    Who has found a handle already names it by its id.
+    """
 
     kind: str
     profile_id: UUID | None = None
     handle: Handle | None = None
+    handle_id: UUID | None = None
     scope_id: str = ""
 
 

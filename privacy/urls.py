@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from privacy.views import documents, erasures, packages
+from privacy.views import documents, erasures, holds, packages
 
 urlpatterns = [
     path("v1/config/diffs", documents.DocumentChangesView.as_view(), name="config-diffs"),
@@ -27,6 +27,8 @@ urlpatterns = [
     path("v1/config/<str:kind>/schema", documents.DocumentSchemaView.as_view(), name="config-schema"),
     path("v1/forget", erasures.ForgetView.as_view(), name="forget"),
     path("v1/forget/<uuid:request_id>", erasures.ForgetStatusView.as_view(), name="forget-status"),
+    path("v1/legal-holds", holds.HoldsView.as_view(), name="legal-holds"),
+    path("v1/legal-holds/<uuid:hold_id>/lift", holds.HoldLiftView.as_view(), name="legal-hold-lift"),
     path("v1/export", packages.ExportView.as_view(), name="export"),
     path("v1/export/<uuid:run_id>", packages.ExportRunView.as_view(), name="export-run"),
     path(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from workspaces import encryption
+from workspaces import encryption, locks
 from workspaces.models import ErasedItem, Erasure, Hold, Tombstone
 from workspaces.rules.barriers import require_made_after
 from workspaces.types import Key, WorkspaceRef
@@ -37,6 +37,14 @@ def digest_key(workspace: WorkspaceRef, erasure: Erasure) -> Key:
     return encryption.open_key(workspace, erasure.id)
 
 
+def lock_holds() -> None:
+    """Let no erasure begin while a hold is being placed, nor the other way round, until the transaction ends (PR-16).
+
+    Taken after the entry of the audit, whose head both lock too: in the other order they could wait for each other.
+    """
+    locks.lock(locks.number(b"holds"))
+
+
 def standing_holds(now: datetime) -> QuerySet[Hold]:
     """List the holds of the bound workspace that stand at a moment."""
     return Hold.objects.filter(lifted_at__isnull=True, ends_at__gt=now)
@@ -44,9 +52,17 @@ def standing_holds(now: datetime) -> QuerySet[Hold]:
 
 def holds_on(*, profile_ids: Iterable[UUID], scope_hashes: Iterable[bytes], now: datetime) -> QuerySet[Hold]:
     """List the holds that keep any of these people, conversations or tasks."""
-    return standing_holds(now).filter(
-        Q(profile_id__in=list(profile_ids)) | Q(scope_hash__in=list(scope_hashes))
-    )
+    return standing_holds(now).filter(holding(profile_ids=profile_ids, scope_hashes=scope_hashes))
+
+
+def unsettled_holds() -> QuerySet[Hold]:
+    """List the holds that stand, and those that have ended and still keep what they kept."""
+    return Hold.objects.filter(settled_at__isnull=True)
+
+
+def holding(*, profile_ids: Iterable[UUID], scope_hashes: Iterable[bytes]) -> Q:
+    """Describe the holds on any of these people, conversations or tasks."""
+    return Q(profile_id__in=list(profile_ids)) | Q(scope_hash__in=list(scope_hashes))
 
 
 def _framed(parts: Iterable[bytes]) -> Iterable[bytes]:

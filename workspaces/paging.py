@@ -1,13 +1,13 @@
-"""Lists go page by page, newest first, by cursors that are opaque to the caller (PL-10, CO-4)."""
+"""Lists go page by page, newest first or soonest first, by cursors that are opaque to the caller (PL-10, CO-4)."""
 
 import base64
 import binascii
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import DateTimeField, Q, QuerySet
+from django.db.models import DateField, DateTimeField, Q, QuerySet
 from msgspec import Meta
 
 from workspaces.errors import InvalidInput
@@ -30,11 +30,21 @@ class Number(msgspec.Struct, frozen=True, array_like=True):
     id: UUID
 
 
-Edge = Moment | Number
+class Day(msgspec.Struct, frozen=True, array_like=True):
+    """A row at the edge of a page of a list that is sorted by day."""
+
+    at: date
+    id: UUID
+
+
+Edge = Moment | Number | Day
 
 
 class Page(msgspec.Struct, frozen=True):
-    """One page of rows, newest first, and the cursors of its neighbours; None where there is none."""
+    """One page of rows in their order, and the cursors of its neighbours; None where there is none.
+
+    `older` leads on and `newer` back, in a list that begins with the newest and in one that begins with the soonest.
+    """
 
     rows: list[Any]
     newer: str | None = None
@@ -48,21 +58,31 @@ def page(
     older: str | None = None,
     newer: str | None = None,
     size: int = PAGE_SIZE,
+    soonest_first: bool = False,
 ) -> Page:
     """Give the page after the cursor `older`, or before the cursor `newer`, or the first; nothing is counted.
 
-    `by` is a time or a number that the rows are sorted by, ties by id.
+    `by` is a time, a day or a number that the rows are sorted by, ties by id.
     Raises InvalidInput for a cursor that no list gave.
     """
-    kind = Moment if isinstance(rows.model._meta.get_field(by), DateTimeField) else Number  # noqa: SLF001  (public in Django)
+    kind = _kind_of(rows, by)
+    rising, falling = ((by, "id"), "gt"), ((f"-{by}", "-id"), "lt")
+    (order, onward), (reverse, backward) = (rising, falling) if soonest_first else (falling, rising)
     if newer:
-        found = list(rows.filter(_beyond(by, "gt", _decode(newer, kind))).order_by(by, "id")[: size + 1])
+        found = list(rows.filter(_beyond(by, backward, _decode(newer, kind))).order_by(*reverse)[: size + 1])
         kept = found[:size][::-1]
         return _page(kept, by, has_newer=len(found) > size, has_older=True)
     if older:
-        rows = rows.filter(_beyond(by, "lt", _decode(older, kind)))
-    found = list(rows.order_by(f"-{by}", "-id")[: size + 1])
+        rows = rows.filter(_beyond(by, onward, _decode(older, kind)))
+    found = list(rows.order_by(*order)[: size + 1])
     return _page(found[:size], by, has_newer=bool(older), has_older=len(found) > size)
+
+
+def _kind_of(rows: QuerySet[Any], by: str) -> type[Edge]:
+    field = rows.model._meta.get_field(by)  # noqa: SLF001  (public in Django)
+    if isinstance(field, DateTimeField):
+        return Moment
+    return Day if isinstance(field, DateField) else Number
 
 
 def _page(rows: list[Any], by: str, *, has_newer: bool, has_older: bool) -> Page:

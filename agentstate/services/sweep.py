@@ -5,17 +5,18 @@ from datetime import datetime, timedelta
 
 import msgspec
 from django.db import transaction
-from django.db.models import Q
 
 from agentstate import access, documents, encryption
 from agentstate.documents import Declared
 from agentstate.models import State
 from agentstate.selectors.lives import due_at, kept_fields, valid_until
+from agentstate.selectors.sweeps import due_names, due_states
 from agentstate.services.lives import entomb
 from workspaces import coherence
-from workspaces.documents import hold, live
+from workspaces.documents import hold
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.hotstore import Name
+from workspaces.models import Tombstone
 from workspaces.rules import json
 from workspaces.types import WorkspaceRef
 
@@ -50,15 +51,22 @@ def sweep_states(*, workspace: WorkspaceRef, now: datetime) -> Swept:
     Nothing here changes a version (WM-9). Rows that another worker or writer holds are skipped.
     """
     hold()
-    current = live("object-types")["object-types"].version
-    due = State.objects.filter(Q(due_at__lte=now) | Q(types_document__lt=current), erasure_id=None)
-    rows = list(due.select_for_update(skip_locked=True)[:BATCH])
+    rows = list(due_states(now).select_for_update(skip_locked=True)[:BATCH])
     swept = Swept(looked_at=len(rows))
     for row in rows:
         # A writer that has the lock of the state waits for the row: it is not waited for.
         if coherence.try_lock(_hot_name(workspace, row)):
             swept += _settle_alone(workspace, row, documents.declared_for(row.agent), now=now)
     return swept
+
+
+@transaction.atomic
+def sweep_names(*, now: datetime) -> int:
+    """Remove a batch of the tombstones that have lived as long as the oldest backup may; give how many (PR-12)."""
+    due = due_names(now).select_for_update(skip_locked=True).order_by("due_at")
+    found = list(due.values_list("id", flat=True)[:BATCH])
+    Tombstone.objects.filter(id__in=found).delete()
+    return len(found)
 
 
 def _settle_alone(workspace: WorkspaceRef, row: State, declared: Declared, *, now: datetime) -> Swept:

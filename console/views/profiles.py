@@ -19,6 +19,7 @@ from console.forms import FindForm
 from console.pages import actor, asked, here, see_other, workspace_page
 from console.rows import Fact, Filter, Tab
 from console.views.features import described
+from privacy.selectors.holds import held_profiles, hold_on_profile
 from workspaces import access
 from workspaces.models import Profile
 from workspaces.paging import page
@@ -37,7 +38,17 @@ class ProfileRow(msgspec.Struct, frozen=True):
     last_seen: datetime
     url: str
     states: int = 0
-    held: None = None
+    held: "Held | bool | None" = None
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A legal hold that stands on a profile, as its banner says it (PR-16)."""
+
+    since: datetime
+    until: datetime
+    reason: str
+    by: str
+    url: str
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -63,7 +74,10 @@ def profiles(request: Any) -> HttpResponse:
     )
     may_see = "view_state_metadata" in request.may
     states = states_by_profile([profile.id for profile in listed.rows]) if may_see else {}
-    rows = [_row(request, profile, states.get(profile.id, 0)) for profile in listed.rows]
+    held = held_profiles([profile.id for profile in listed.rows], now=timezone.now())
+    rows = [
+        _row(request, profile, states.get(profile.id, 0), held=profile.id in held) for profile in listed.rows
+    ]
     context = {"found": found if found in {"none", "invalid", "many"} else None, "form": FindForm()}
     return render(request, "console/profiles.html", {**context, "profiles": rows, "page": listed})
 
@@ -154,11 +168,30 @@ def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
         for name, title in pages
         if name == "profile" or "view_state_metadata" in request.may
     ]
-    package_url = here(request, "package_new", profile.id) if "build_package" in request.may else ""
-    return {"profile": _row(request, profile), "tabs": tabs, "package_url": package_url}
+    may = request.may
+    return {
+        "profile": _row(request, profile, held=_held(request, profile)),
+        "tabs": tabs,
+        "package_url": here(request, "package_new", profile.id) if "build_package" in may else "",
+        "erase_url": here(request, "profile_erase", profile.id) if "request_erasure" in may else "",
+        "hold_url": here(request, "profile_hold", profile.id) if "place_hold" in may else "",
+    }
 
 
-def _row(request: Any, profile: Profile, states: int = 0) -> ProfileRow:
+def _held(request: Any, profile: Profile) -> Held | None:
+    hold = hold_on_profile(profile.id, now=timezone.now())
+    if hold is None:
+        return None
+    return Held(
+        since=hold.placed_at,
+        until=hold.ends_at,
+        reason=hold.reason,
+        by=hold.placed_by.name if hold.placed_by else _("the server"),
+        url=here(request, "hold_lift", hold.id) if "lift_hold" in request.may else "",
+    )
+
+
+def _row(request: Any, profile: Profile, states: int = 0, *, held: Held | bool | None = None) -> ProfileRow:
     return ProfileRow(
         pseudonym=profile.pseudonym,
         hints=[handle.hint for handle in profile.handles.all() if handle.hint],
@@ -166,6 +199,7 @@ def _row(request: Any, profile: Profile, states: int = 0) -> ProfileRow:
         last_seen=profile.last_seen_at,
         url=here(request, "profile", profile.id),
         states=states,
+        held=held,
     )
 
 

@@ -42,6 +42,8 @@ class ErasureRequest(TenantModel):
     regime = models.CharField(max_length=8)
     due_on = models.DateField()
     extended_on = models.DateField(null=True)
+    # The last day on which the privacy role was told that it is late.
+    reminded_on = models.DateField(null=True)
     asked_by_kind = models.CharField(max_length=10)
     asked_by_id = models.CharField(max_length=64)
     asked_by = models.CharField(max_length=320)
@@ -66,6 +68,11 @@ class ErasureRequest(TenantModel):
             models.Index(fields=["workspace", "due_on", "id"], name="erasure_by_due_date"),
             models.Index(fields=["workspace", "-requested_at", "-id"], name="erasure_newest"),
             models.Index(
+                fields=["workspace", "due_on"],
+                name="open_erasures_by_due_date",
+                condition=models.Q(ended_at__isnull=True),
+            ),
+            models.Index(
                 fields=["workspace", "claimed_until"],
                 name="erasures_to_run",
                 condition=models.Q(status__in=["approved", "running"]),
@@ -82,12 +89,12 @@ class ErasureRequest(TenantModel):
 
     @property
     def target_id(self) -> str:
-        """Name the target by an id that says nothing: of a scope by its keyed hash."""
+        """Name the target by an id that says nothing: of a scope by its keyed hash; empty where it names nobody."""
         if self.scope_hash is not None:
             return bytes(self.scope_hash).hex()
-        return str(
-            self.handle_ids[0] if self.target == self.Target.HANDLE and self.handle_ids else self.profile_id
-        )
+        is_handle = self.target == self.Target.HANDLE and self.handle_ids
+        found = self.handle_ids[0] if is_handle else self.profile_id
+        return str(found or "")
 
     @property
     def is_open(self) -> bool:

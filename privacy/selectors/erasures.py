@@ -4,17 +4,17 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Min, QuerySet, Sum
+from django.db.models import Min, Q, QuerySet, Sum
 
-from agentstate.models import State
+from agentstate.models import KeptVersion, State
 from agentstate.selectors.erasure import covered
 from privacy.models import ErasureRequest
 from privacy.types import DryRun, Resolved, Target
 from workspaces import barriers, encryption
-from workspaces.models import Erasure, Handle, Hold
+from workspaces.models import Erasure, Handle, HeldKey, Hold
 from workspaces.scopes import scope_of
-from workspaces.selectors.profiles import known_handle, profiles
-from workspaces.types import WorkspaceRef
+from workspaces.selectors.profiles import handles_named, known_handle, profiles
+from workspaces.types import Actor, WorkspaceRef
 
 CLOSE_DAYS = 7
 
@@ -24,8 +24,7 @@ def resolved(workspace: WorkspaceRef, target: Target) -> Resolved:
     if target.kind == "profile":
         return _profile(target.profile_id)
     if target.kind == "handle":
-        assert target.handle is not None  # noqa: S101  (the shape asks for it)
-        return _handle(known_handle(workspace, target.handle))
+        return _handle(_named_handle(workspace, target))
     scope = scope_of(workspace, kind=target.kind, id=target.scope_id)
     return Resolved(scope_kind=target.kind, scope_hash=scope.hash)
 
@@ -40,20 +39,41 @@ def open_requests() -> QuerySet[ErasureRequest]:
     return ErasureRequest.objects.filter(ended_at__isnull=True)
 
 
+def ended_requests() -> QuerySet[ErasureRequest]:
+    """List those that have ended."""
+    return ErasureRequest.objects.filter(ended_at__isnull=False)
+
+
 def close_to_due(today: date) -> QuerySet[ErasureRequest]:
     """List open requests whose legal deadline is near or past (PR-17)."""
-    return open_requests().filter(due_on__lte=today + timedelta(days=CLOSE_DAYS))
+    return open_requests().filter(due_on__lte=close_day(today))
+
+
+def close_day(today: date) -> date:
+    """Give the last day whose deadline counts as near."""
+    return today + timedelta(days=CLOSE_DAYS)
+
+
+def due_word(request: ErasureRequest, today: date) -> str:
+    """Say of an open request whether its deadline has passed or is near: late, due_soon, or nothing."""
+    if not request.is_open or request.due_on > close_day(today):
+        return ""
+    return "late" if request.due_on < today else "due_soon"
 
 
 def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
-    """List the holds that keep an erasure from beginning (PR-16)."""
+    """List the holds that keep an erasure from beginning (PR-16).
+
+    One that has ended is among them until what it kept is gone too: no receipt is given while a copy is left.
+    """
     found = _covered(request, now=now)
     people = {found_id for found_id in (request.profile_id,) if found_id is not None}
     handles = found.filter(handle_id__isnull=False).values("handle_id")
     people |= set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
     scopes = {bytes(scope) for scope in found.values_list("scope_hash", flat=True).distinct()}
     scopes |= {bytes(request.scope_hash)} if request.scope_hash else set()
-    return barriers.holds_on(profile_ids=people, scope_hashes=scopes, now=now)
+    on_it = barriers.holding(profile_ids=people, scope_hashes=scopes)
+    return barriers.unsettled_holds().filter(on_it | _keeping(request))
 
 
 def blocked_by(request: ErasureRequest, *, now: datetime) -> Literal["approval", "hold"] | None:
@@ -80,6 +100,24 @@ def dry_run(request: ErasureRequest, *, now: datetime) -> DryRun:
     )
 
 
+def handle_named(workspace: WorkspaceRef, text: str, *, type: str = "", namespace: str = "") -> Handle | None:
+    """Give the one handle that a text names, in any spelling; none for a pseudonym or where several kinds fit."""
+    found = list(handles_named(workspace, text, type=type or None, namespace=namespace or None)[:2])
+    return found[0] if len(found) == 1 else None
+
+
+def planned(workspace: WorkspaceRef, target: Target) -> ErasureRequest:
+    """Give the request that a target would be, unsaved, to count what it would remove."""
+    found = resolved(workspace, target)
+    return ErasureRequest(
+        target=target.kind,
+        profile_id=found.profile_id,
+        handle_ids=list(found.handle_ids),
+        scope_hash=found.scope_hash,
+        hash_key_id=workspace.hash_key_id,
+    )
+
+
 def is_whole_profile(request: ErasureRequest) -> bool:
     """Tell whether the person goes with their handles: it names all that they have (PR-10)."""
     if request.profile_id is None:
@@ -88,9 +126,31 @@ def is_whole_profile(request: ErasureRequest) -> bool:
     return not others.exists()
 
 
+def overdue(today: date) -> QuerySet[ErasureRequest]:
+    """List open requests whose legal deadline has passed (PR-17)."""
+    return open_requests().filter(due_on__lt=today)
+
+
+def is_author(request: ErasureRequest, actor: Actor) -> bool:
+    """Tell whether somebody asked for it themselves; a person who asked by a token is the same in the console."""
+    people = {"person", "token"}
+    if request.asked_by_kind in people and actor.kind in people:
+        return request.asked_by == actor.name
+    return (request.asked_by_kind, request.asked_by_id) == (actor.kind, actor.id)
+
+
 def pseudonym_of_actor(workspace: WorkspaceRef, kind: str, id: str) -> str:
     """Name somebody in a receipt without their name: the same person gets the same word (PR-14)."""
     return f"{kind}:{encryption.keyed_hash(workspace, 'receipt-actor', kind, id).hex()[:20]}"
+
+
+def _keeping(request: ErasureRequest) -> Q:
+    """Describe the holds that have kept something that an erasure is about, though no live state is left of it."""
+    keys = HeldKey.objects.filter(key_id__in=request.handle_ids).values("hold_id")
+    if request.scope_hash is None:
+        return Q(id__in=keys)
+    kept = KeptVersion.objects.filter(scope_hash=request.scope_hash).values("hold_id")
+    return Q(id__in=keys) | Q(id__in=kept)
 
 
 def _covered(request: ErasureRequest, *, now: datetime) -> QuerySet[State]:
@@ -103,6 +163,12 @@ def _profile(profile_id: UUID | None) -> Resolved:
         return Resolved()
     handles = tuple(handle.id for handle in profile.handles.all())
     return Resolved(profile_id=profile.id, handle_ids=handles, is_whole_profile=True)
+
+
+def _named_handle(workspace: WorkspaceRef, target: Target) -> Handle | None:
+    if target.handle is not None:
+        return known_handle(workspace, target.handle)
+    return Handle.objects.filter(id=target.handle_id, erasure_id=None).first() if target.handle_id else None
 
 
 def _handle(handle: Handle | None) -> Resolved:

@@ -12,6 +12,7 @@ from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import blocking_holds, is_whole_profile
 from workspaces import access, documents, encryption
+from workspaces.barriers import lock_holds
 from workspaces.models import Erasure, Handle, Profile, Tombstone
 from workspaces.rules.documents import duration_seconds
 from workspaces.types import WorkspaceRef
@@ -30,6 +31,7 @@ def begin(
        is read, also not from a copy that a process or the hot store still has.
     A crash between the two leaves an approved request that has begun, which a worker takes up (`stand`).
     """
+    lock_holds()
     if is_held_back and blocking_holds(request, now=now).exists():
         return False
     whole = is_whole_profile(request)

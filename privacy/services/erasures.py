@@ -79,7 +79,7 @@ def approve(
     """
     request = _locked(request_id)
     rules.require_may_become(request.status, Status.APPROVED)
-    if needs_approval("erasure") and (request.asked_by_kind, request.asked_by_id) == (actor.kind, actor.id):
+    if needs_approval("erasure") and selectors.is_author(request, actor):
         raise NotPossibleNow("Who asked for an erasure does not approve it.")
     _approve(workspace, request, actor=actor, reason=reason, now=now)
     return request

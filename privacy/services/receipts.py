@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import transaction
+
 from privacy.models import ErasureRequest
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import pseudonym_of_actor
@@ -51,6 +53,15 @@ def _deliver(workspace: WorkspaceRef, request: ErasureRequest) -> None:
     )
     name = f"{workspace.id}/{request.ended_at.astimezone(UTC):%Y%m%dT%H%M%S.%f}-{request.id}"
     outside.deliver("erasure", name, signing.sign(record.as_document()))
+
+
+@transaction.atomic
+def note_download(*, request: ErasureRequest, actor: Actor, now: datetime) -> None:
+    """Write to the audit that somebody took a receipt away (PR-21)."""
+    facts = {"receipt": request.receipt_hash}
+    audit.record(
+        "erasure.receipt", actor=actor, now=now, on=AuditObject("erasure", str(request.id)), facts=facts
+    )
 
 
 def _about(workspace: WorkspaceRef, request: ErasureRequest) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """A workspace with everybody and everything in it once, and an address for each page of the console."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 from django.contrib.auth.tokens import default_token_generator
@@ -11,16 +12,33 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from agentstate.models import SweepRun
 from console import page_urls
+from privacy.models import ErasureRequest
+from privacy.services import erasing, erasures, holds
 from privacy.services.documents import propose_change
+from privacy.services.erasures import Asker
+from privacy.services.holds import HoldWish
+from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
 from tests.privacy.packages import build
 from workspaces import access, documents
-from workspaces.models import ApiKey, AuditEntry, ChangeRequest, Invitation, Person, PersonalToken, Profile
+from workspaces.models import (
+    ApiKey,
+    AuditEntry,
+    ChangeRequest,
+    FourEyes,
+    Invitation,
+    Person,
+    PersonalToken,
+    Profile,
+)
+from workspaces.rules.handles import Handle, canonical
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.services import people
-from workspaces.types import ChangeWish, Origin, WorkspaceRef
+from workspaces.services.profiles import handle_of
+from workspaces.types import Actor, ChangeWish, Origin, WorkspaceRef
 
 # Nobody's words: where one of them turns up, content has left its place (WM-24, CO-12).
 CANARY = "zq7xcanary"
@@ -28,6 +46,13 @@ PHONE = "+5511987650123"
 EMAIL = f"{CANARY}@corp.example"
 SCOPE_ID = f"scope-{CANARY}"
 SECRETS = (CANARY, CANARY.upper(), "987650123", "98765-0123")
+
+# Others, whom requests for erasure and a hold are about.
+OTHERS = {
+    name: {"type": "email", "value": f"{CANARY}-{name}@corp.example"}
+    for name in ("received", "completed", "held")
+}
+BACK_OFFICE = Actor(kind="key", id="back-office", name="back office (portal)")
 
 # Words as long as people make them.
 LONG = "integração-com-o-sistema-de-atendimento-ao-cliente-da-região-sul-e-sudeste"
@@ -67,6 +92,9 @@ class House(msgspec.Struct, frozen=True):
     key: UUID
     key_text: str
     entry: UUID
+    requests: Mapping[str, UUID]
+    hold: UUID
+    held: UUID
     change: UUID
     package: UUID
 
@@ -85,6 +113,8 @@ class House(msgspec.Struct, frozen=True):
             "profile_id": self.profile,
             "key_id": self.key,
             "entry_id": self.entry,
+            "erasure_id": self.requests["completed" if route == "erasure_receipt" else "received"],
+            "hold_id": self.hold,
             "form": "csv",
             "package_id": self.package,
             "person_id": self.people["support"].id,
@@ -124,6 +154,8 @@ def build_house() -> House:
     )
     _write_canaries(InProcess(key_text))
     package = build(workspace, {"type": "phone_e164", "value": PHONE})
+    _write_about(InProcess(key_text), *OTHERS.values())
+    requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         return House(
             workspace=workspace,
@@ -138,7 +170,69 @@ def build_house() -> House:
             entry=AuditEntry.objects.get(act="feature.enable").id,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            requests=requests,
+            hold=hold,
+            held=held,
         )
+
+
+def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[dict[str, UUID], UUID, UUID]:
+    """Leave a request for erasure in each status, with four eyes for them, and a hold for which one waits.
+
+    Gives the requests by status, the hold and whom it is on.
+    """
+    with access.bound(workspace.id):
+        FourEyes.objects.update(kinds=["erasure"])
+        now = timezone.now()
+        _asking, gone, held = (profile_of(workspace, other) for other in OTHERS.values())
+        wish = HoldWish(
+            target=Target(kind="profile", profile_id=held),
+            reason=f"Case 2026-117, {LONG}",
+            ends_at=now + timedelta(days=180),
+        )
+        hold = holds.place_hold(
+            workspace=workspace, wish=wish, person_id=staff["privacy"].id, actor=factories.SYSTEM, now=now
+        )
+        asked = {
+            "received": _ask(workspace, Target(kind="handle", handle=_handle("received")), is_verified=False),
+            "verified": _ask(workspace, Target(kind="conversation", scope_id=f"{SCOPE_ID}-0")),
+            "own": _ask(workspace, Target(kind="task", scope_id=SCOPE_ID), by=staff[EVERY_ROLE]),
+            "waiting": _ask(workspace, Target(kind="profile", profile_id=held)),
+            "completed": _ask(workspace, Target(kind="profile", profile_id=gone)),
+            "refused": _ask(workspace, Target(kind="profile", profile_id=uuid4())),
+        }
+        for name in ("waiting", "completed"):
+            erasures.approve(
+                workspace=workspace, request_id=asked[name], actor=factories.SYSTEM, reason="", now=now
+            )
+        ErasureRequest.objects.filter(id=asked["received"]).update(regime="GDPR")
+        ErasureRequest.objects.filter(id=asked["own"]).update(due_on=now.date() - timedelta(days=3))
+        ErasureRequest.objects.filter(id=asked["waiting"]).update(due_on=now.date() + timedelta(days=3))
+    assert erasing.run(workspace=workspace, request_id=asked["completed"])
+    with access.bound(workspace.id):
+        SweepRun.objects.create(began_at=now, ended_at=now, removed={"states": 12, "fields": 3}, backlog=1)
+    return asked, hold.id, held
+
+
+def profile_of(workspace: WorkspaceRef, subject: Mapping[str, str]) -> UUID:
+    """Give the id of a person whom a handle names, made where nobody has named them yet."""
+    with access.bound(workspace.id):
+        value = canonical(subject["type"], subject["value"], "")
+        return handle_of(workspace=workspace, value=value, now=timezone.now()).profile_id
+
+
+def _handle(name: str) -> Handle:
+    return canonical(OTHERS[name]["type"], OTHERS[name]["value"], "")
+
+
+def _ask(
+    workspace: WorkspaceRef, target: Target, *, is_verified: bool = True, by: Person | None = None
+) -> UUID:
+    actor = people.actor_of(by, Origin()) if by else BACK_OFFICE
+    asker = Asker(actor, is_verified=is_verified)
+    return erasures.request_erasure(
+        workspace=workspace, target=target, asker=asker, reason="For a test", now=timezone.now()
+    ).id
 
 
 def ask_for_a_change(author: Person) -> ChangeRequest:
@@ -205,6 +299,14 @@ def _write_canaries(agent: InProcess) -> None:
     for number, subject in enumerate(subjects):
         scope = factories.scope(f"{SCOPE_ID}-{number}")
         stored = agent.write(factories.write(body, scope=scope, subject=subject))
+        assert stored.status == 200, stored.body
+
+
+def _write_about(agent: InProcess, *subjects: Mapping[str, str]) -> None:
+    """Store a state about each of these people."""
+    for number, subject in enumerate(subjects):
+        scope = factories.scope(f"{SCOPE_ID}-other-{number}")
+        stored = agent.write(factories.write({"remark": CANARY}, scope=scope, subject=subject))
         assert stored.status == 200, stored.body
 
 

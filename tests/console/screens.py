@@ -70,7 +70,7 @@ def _house(demo: dict[str, Any]) -> Any:
     from django.utils import timezone
 
     from tests import factories
-    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_for_a_change
+    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_and_hold, ask_for_a_change
     from tests.privacy.packages import package_of
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
@@ -87,6 +87,9 @@ def _house(demo: dict[str, Any]) -> Any:
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
     package = package_of(workspace)
     with access.bound(workspace.id):
+        profile = Profile.objects.all()[0].id
+    requests, hold, held = ask_and_hold(workspace, staff)
+    with access.bound(workspace.id):
         invitation = people.invite(
             workspace=workspace,
             email="marcos.reis@example.com",
@@ -102,10 +105,13 @@ def _house(demo: dict[str, Any]) -> Any:
             tokens={"security": PersonalToken.objects.get().id, EVERY_ROLE: PersonalToken.objects.get().id},
             invitation=invitation,
             invitation_id=Invitation.objects.get().id,
-            profile=Profile.objects.all()[0].id,
+            profile=profile,
             key=ApiKey.objects.all()[0].id,
             key_text="",
             entry=AuditEntry.objects.get(act="feature.enable").id,
+            requests=requests,
+            hold=hold,
+            held=held,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
         )

@@ -12,6 +12,8 @@ from tests.factories import PASSWORD
 
 ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview"}
 LEADS_ON = {"workspace"}
+# What the browser keeps as a file, and shows no page of.
+FILES = {"erasure_receipt"}
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +34,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 def sights() -> Iterator[Sight]:
     """List every page that can be opened by its address, and then the states."""
     for name in page_names():
-        if name not in ONLY_POSTED | LEADS_ON:
+        if name not in ONLY_POSTED | LEADS_ON | FILES:
             yield Sight(name=name, who=_viewer(name), address=_at(name))
     yield from STATES
 
@@ -69,6 +71,22 @@ def _quiet(name: str, query: str = "") -> Callable[[House], str]:
     return lambda house: (
         house.address(name, EVERY_ROLE).replace(house.workspace.slug, house.quiet.slug) + query
     )
+
+
+def _request(status: str, *rest: str) -> Callable[[House], str]:
+    """Lead to the request for erasure that is in a status."""
+
+    def address(house: House) -> str:
+        received, wanted = str(house.requests["received"]), str(house.requests[status])
+        return "/".join(
+            [house.address("erasure", EVERY_ROLE).replace(received, wanted).rstrip("/"), *rest, ""]
+        )
+
+    return address
+
+
+def _held(name: str) -> Callable[[House], str]:
+    return lambda house: house.address(name, EVERY_ROLE).replace(str(house.profile), str(house.held))
 
 
 def _press(name: str) -> Callable[[Page], Any]:
@@ -196,6 +214,33 @@ STATES = (
         act=_checked_draft(lambda text: text.replace('"list"', '"lists"')),
     ),
     Sight(name="draft without changes", address=_at("types_draft"), act=_checked_draft(lambda text: text)),
+    Sight(name="erasures, late", address=_at("erasures", "?due=late")),
+    Sight(name="erasures, filtered away", address=_at("erasures", "?status=failed")),
+    Sight(name="no erasure yet", address=_quiet("erasures")),
+    Sight(name="no erasure ended yet", address=_quiet("erasures_ended")),
+    Sight(name="an erasure that waits for a hold", address=_request("waiting")),
+    Sight(name="an erasure of one's own, late", address=_request("own")),
+    Sight(name="an erasure with its receipt", address=_request("completed")),
+    Sight(name="an erasure that was refused", address=_request("refused")),
+    Sight(name="approving an erasure of one's own", address=_request("own", "approve")),
+    Sight(name="extending an erasure that has ended", address=_request("completed", "extend")),
+    Sight(name="approve erasure dialog", address=_request("verified"), act=_open_dialog("#approve")),
+    Sight(name="refuse erasure dialog", address=_at("erasure"), act=_open_dialog("#refuse")),
+    Sight(name="erase dialog", address=_at("profile"), act=_open_dialog("#erase")),
+    Sight(name="hold dialog", address=_at("profile"), act=_open_dialog("#hold")),
+    Sight(name="erasure of a held profile", address=_held("profile_erase")),
+    Sight(name="a profile with a hold", address=_held("profile")),
+    Sight(name="working memory of a profile with a hold", address=_held("profile_working_memory")),
+    Sight(name="no hold yet", address=_quiet("holds")),
+    Sight(name="holds, filtered away", address=_at("holds", "?state=ended")),
+    Sight(name="lift hold dialog", address=_at("holds"), act=_open_dialog("[id^=lift-]")),
+    Sight(name="new hold, refused", address=_at("hold_new"), act=_sent_empty("Place the hold")),
+    Sight(
+        name="new erasure request, refused",
+        address=_at("erasure_new"),
+        act=_sent_empty("Show what would go"),
+    ),
+    Sight(name="nothing swept yet, retention", address=_quiet("retention")),
     Sight(
         name="menu of the person",
         address=_at("home"),

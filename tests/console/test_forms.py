@@ -12,7 +12,7 @@ from tests.console.house import EVERY_ROLE, NOBODY, House
 from tests.tables.pages import FORMS, Fields, Form, Refused, refused_forms
 from tests.tables.rights import OPEN_PAGES, PAGES
 from workspaces import access, documents
-from workspaces.models import AuditEntry, ChangeRequest
+from workspaces.models import AuditEntry, ChangeRequest, Profile
 from workspaces.selectors.approvals import content_digest, four_eyes
 
 REFUSED = list(refused_forms())
@@ -22,12 +22,14 @@ def filled(house: House, fields: Fields) -> dict[str, Any]:
     """Fill what is in braces from the house."""
     with access.bound(house.workspace.id):
         live = documents.live("features", "object-types")
+        pseudonym = Profile.objects.get(id=house.profile).pseudonym
         seen, setting = content_digest(access.one(ChangeRequest, id=house.change)), four_eyes().version
     facts = {
         "{seen}": seen,
         "{four_eyes_version}": setting,
         "{features_version}": live["features"].version,
         "{types_version}": live["object-types"].version,
+        "{pseudonym}": pseudonym,
         "{types}": json.dumps(live["object-types"].body),
         "{member_email}": house.people["support"].email,
         "{owner_email}": house.people["owner"].email,

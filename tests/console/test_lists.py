@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
@@ -11,10 +11,23 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from privacy.services import erasures
+from privacy.services.erasures import Asker
+from privacy.types import Target
 from tests import factories
 from tests.console.conftest import SignedIn
 from workspaces import access
-from workspaces.models import ApiKey, Invitation, Membership, Person, PersonalToken, Profile, Source
+from workspaces.models import (
+    ApiKey,
+    FourEyes,
+    Hold,
+    Invitation,
+    Membership,
+    Person,
+    PersonalToken,
+    Profile,
+    Source,
+)
 from workspaces.types import WorkspaceRef
 
 MANY = 30
@@ -136,6 +149,53 @@ def test_states_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Cl
     add_states(aurora, *[ONE_PHONE] * MANY)
     assert queries(client, address) == few
     assert len(client.get(address).context["states"]) == MANY + 2
+
+
+def add_requests(workspace: WorkspaceRef, count: int) -> None:
+    """Ask for the erasure of conversations that wait for an approval."""
+    FourEyes.objects.update(kinds=["erasure"])
+    for _ in range(count):
+        erasures.request_erasure(
+            workspace=workspace,
+            target=Target(kind="conversation", scope_id=uuid4().hex),
+            asker=Asker(factories.SYSTEM),
+            now=timezone.now(),
+        )
+
+
+def add_holds(count: int, profiles: list[UUID]) -> None:
+    now = timezone.now()
+    Hold.objects.bulk_create(
+        Hold(profile_id=id, reason="Case", placed_at=now, ends_at=now + timedelta(days=1))
+        for id in profiles[:count]
+    )
+
+
+def test_erasures_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Client) -> None:
+    """CO-4, CO-13, PR-17: no query is run for each request."""
+    address = f"/console/w/{aurora.slug}/erasures/"
+    with access.bound(aurora.id):
+        add_requests(aurora, 1)
+        few = queries(client, address)
+        add_requests(aurora, MANY)
+    assert queries(client, address) == few
+    assert len(client.get(address).context["erasures"]) == MANY + 1
+
+
+def test_holds_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Client) -> None:
+    """CO-4, CO-13, PR-16: no query is run for each hold, nor for each held profile."""
+    address, people = f"/console/w/{aurora.slug}/holds/", f"/console/w/{aurora.slug}/profiles/"
+    with access.bound(aurora.id):
+        rows = [
+            Profile(id=uuid4(), pseudonym=f"p_{n}", created_at=factories.NOON, last_seen_at=factories.NOON)
+            for n in range(MANY)
+        ]
+        Profile.objects.bulk_create(rows)
+        add_holds(1, [row.id for row in rows])
+        few = queries(client, address), queries(client, people)
+        add_holds(MANY, [row.id for row in rows])
+    assert (queries(client, address), queries(client, people)) == few
+    assert len(client.get(address).context["holds"]) == MANY + 1
 
 
 def test_types_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Client) -> None:

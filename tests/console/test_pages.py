@@ -127,6 +127,9 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
         "approval",
         "four_eyes",
         "package",
+        "erasure",
+        "hold_new",
+        "retention",
     ],
 )
 def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: str) -> None:
@@ -139,6 +142,9 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "key_": "API keys",
         "audi": "Audit log",
         "prof": "Profiles",
+        "eras": "Erasure requests",
+        "hold": "Legal holds",
+        "rete": "Retention",
         "appr": "Approvals",
         "four": "Approvals",
         "pack": "Subject packages",

@@ -36,11 +36,107 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
 NO_REASON = Refused("no reason is given", {"reason": " "}, "reason")
 LONG_REASON = Refused("the reason is a story", {"reason": LONG}, "reason")
 
+BAD_ENDS = (
+    Refused("no end", {"ends_at": ""}, "ends_at"),
+    Refused("the end has passed", {"ends_at": "2020-01-01"}, "ends_at"),
+    Refused("the end is too far away", {"ends_at": "2199-12-31"}, "ends_at"),
+    Refused("the end is beyond all calendars", {"ends_at": "9999-12-31"}, "ends_at"),
+    Refused("the end is no day", {"ends_at": "soon"}, "ends_at"),
+)
+
 FORMS: tuple[Form, ...] = (
     Form(
         page="feature_change",
         who="security",
         good={"version": "{features_version}", "reason": "Go-live"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="profile_erase",
+        who="privacy",
+        good={"typed": "{pseudonym}", "verified": "on", "reason": "Asked by letter"},
+        ok=303,
+        refused=(
+            Refused("another pseudonym", {"typed": "p_00000000000000000000"}, "typed"),
+            Refused("nothing is typed", {"typed": ""}, "typed"),
+            NO_REASON,
+            LONG_REASON,
+        ),
+    ),
+    Form(
+        page="profile_hold",
+        who="privacy",
+        good={"ends_at": "2040-12-31", "reason": "Case 117"},
+        ok=303,
+        refused=(*BAD_ENDS, NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="erasure_new",
+        who="privacy",
+        good={"kind": "", "handle": "+55 11 98765-0123", "namespace": "", "what": "handle"},
+        ok=303,
+        refused=(
+            Refused("nobody has it", {"handle": "+55 11 90000-0000"}, "handle"),
+            Refused("no handle", {"handle": ""}, "handle"),
+            Refused("a NUL", {"handle": "a\x00b"}, "handle"),
+            Refused("a handle of another kind", {"kind": "email"}, "handle"),
+            Refused("a person by the pseudonym, for one handle", {"handle": "{pseudonym}"}, "handle"),
+            Refused("a kind that does not exist", {"kind": "fax"}, "kind"),
+            Refused("neither of the two", {"what": "everything"}, "what"),
+        ),
+    ),
+    Form(
+        page="erasure_verify",
+        who="privacy",
+        good={"reason": "Seen the passport"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="erasure_approve",
+        who="privacy",
+        good={"reason": "Nothing stands against it"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="erasure_refuse",
+        who="privacy",
+        good={"refusal": "identity_not_verified", "reason": "No answer to two letters"},
+        ok=303,
+        refused=(
+            Refused("no word for it", {"refusal": ""}, "refusal"),
+            Refused("a word of one's own", {"refusal": "because"}, "refusal"),
+            NO_REASON,
+            LONG_REASON,
+        ),
+    ),
+    Form(
+        page="erasure_extend",
+        who="privacy",
+        good={"reason": "Four systems to look through"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="hold_new",
+        who="privacy",
+        good={"target": "conversation", "named": "c-1", "ends_at": "2040-12-31", "reason": "Case 117"},
+        ok=303,
+        refused=(
+            Refused("nothing is named", {"named": ""}, "named"),
+            Refused("nobody has it", {"target": "profile", "named": "+55 11 90000-0000"}, "named"),
+            Refused("holds are on nothing else", {"target": "object"}, "target"),
+            *BAD_ENDS,
+            NO_REASON,
+            LONG_REASON,
+        ),
+    ),
+    Form(
+        page="hold_lift",
+        who="privacy",
+        good={"reason": "Case closed"},
         ok=303,
         refused=(NO_REASON, LONG_REASON),
     ),

@@ -187,6 +187,32 @@ ROUTES: tuple[Route, ...] = (
         body=_change("object-types", {"types": [ORDER_TYPE]}),
         ok=201,
     ),
+    Route(
+        method="GET",
+        path="/v1/legal-holds",
+        name="legal-holds",
+        roles=("security", "privacy", "auditor"),
+    ),
+    Route(
+        method="POST",
+        path="/v1/legal-holds",
+        name="legal-holds",
+        roles=HELD["place_hold"],
+        body={
+            "target": "conversation",
+            "conversation_id": "of-a-table-of-rights",
+            "reason": "For a test",
+            "ends_at": "2050-01-01T00:00:00Z",
+        },
+        ok=201,
+    ),
+    Route(
+        method="POST",
+        path="/v1/legal-holds/{hold}/lift",
+        name="legal-hold-lift",
+        roles=HELD["lift_hold"],
+        body={"reason": "For a test"},
+    ),
     *(
         Route(
             method="POST",
@@ -284,6 +310,7 @@ PUBLIC: dict[str, str] = {
 _FORM = ("GET", "POST")
 _READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
 
+_ERASURES = ("request_erasure", "approve_erasure")
 _ASKED = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
 
 PAGES: tuple[Page, ...] = (
@@ -297,6 +324,21 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:package", any_of=("build_package",)),
     Page(name="console:package_link", any_of=("build_package",), methods=_FORM),
     Page(name="console:package_revoke", any_of=("build_package",), methods=_FORM),
+    Page(name="console:profile_erase", any_of=("request_erasure",), methods=_FORM),
+    Page(name="console:profile_hold", any_of=("place_hold",), methods=_FORM),
+    Page(name="console:erasures", any_of=_ERASURES),
+    Page(name="console:erasures_ended", any_of=_ERASURES),
+    Page(name="console:erasure_new", any_of=("request_erasure",), methods=_FORM),
+    Page(name="console:erasure", any_of=_ERASURES),
+    Page(name="console:erasure_receipt", any_of=_ERASURES),
+    Page(name="console:erasure_verify", any_of=_ERASURES, methods=_FORM),
+    Page(name="console:erasure_approve", any_of=("approve_erasure",), methods=_FORM),
+    Page(name="console:erasure_refuse", any_of=("approve_erasure",), methods=_FORM),
+    Page(name="console:erasure_extend", any_of=_ERASURES, methods=_FORM),
+    Page(name="console:holds", any_of=("place_hold", "lift_hold")),
+    Page(name="console:hold_new", any_of=("place_hold",), methods=_FORM),
+    Page(name="console:hold_lift", any_of=("lift_hold",), methods=_FORM),
+    Page(name="console:retention", any_of=(*_ERASURES, "place_hold", "lift_hold")),
     Page(name="console:features"),
     Page(name="console:feature_change", any_of=("change_features",), methods=_FORM),
     Page(name="console:types", any_of=_READERS),

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import msgspec
 from django.utils import timezone
 
+from agentstate.models import SweepRun
 from agentstate.services import erasure as states
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
@@ -47,6 +48,7 @@ class Cast(msgspec.Struct, frozen=True):
     pseudonym: str
     changes: dict[str, UUID]
     erasure: UUID
+    hold: UUID
     package: UUID
 
     def api(self, caller: str) -> InProcess:
@@ -66,7 +68,7 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
-    _hold_something(workspace, keys["agent_state"])
+    hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
@@ -97,6 +99,7 @@ def make_cast() -> Cast:
         pseudonym=profile.pseudonym,
         changes=changes,
         erasure=erasure,
+        hold=hold,
         package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
     )
 
@@ -184,12 +187,13 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
     assert batch.status == 200
 
 
-def _hold_something(workspace: WorkspaceRef, key: str) -> None:
-    """Hold a conversation, and overwrite what it holds."""
+def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:
+    """Hold a conversation, and overwrite what it holds; note a sweep too."""
     place, now = factories.scope("cast-held"), timezone.now()
     with access.bound(workspace.id):
         scope = scope_of(workspace, **place)
-        Hold.objects.create(
+        SweepRun.objects.create(began_at=now, ended_at=now)
+        hold = Hold.objects.create(
             scope_kind=scope.kind,
             scope_hash=scope.hash,
             reason="For a test",
@@ -198,6 +202,7 @@ def _hold_something(workspace: WorkspaceRef, key: str) -> None:
         )
     for step in ("cart", "done"):
         assert InProcess(key).write(factories.write({"step": step}, scope=place)).status == 200
+    return hold.id
 
 
 def _erase_something(workspace: WorkspaceRef, key: str) -> UUID:

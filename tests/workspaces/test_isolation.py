@@ -235,6 +235,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "profile": str(cast.profile),
         "pseudonym": cast.pseudonym,
         "change": str(cast.changes["object-types"]),
+        "hold": str(cast.hold),
         "scope": SCOPE_ID,
         "erasure": str(cast.erasure),
         "package": str(cast.package),
@@ -248,6 +249,9 @@ def absent_id(kind: str) -> str:
 
 def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
     """Make somebody in a workspace who may do what a guess asks."""
+    if guess.route.startswith("legal-hold"):
+        person = factories.make_person(workspace, "privacy")
+        return factories.make_token(workspace, person, "place_hold", "lift_hold")
     if guess.kind != "change":
         return factories.make_key(workspace, "agent_state", "admin")
     person = factories.make_person(workspace, "owner", "security")

@@ -27,8 +27,8 @@ def people(aurora: WorkspaceRef) -> list[UUID]:
         return list(Profile.objects.order_by("-last_seen_at", "-id").values_list("id", flat=True))
 
 
-def turned(**cursors: str | None) -> Page:
-    return page(Profile.objects.all(), by="last_seen_at", size=3, **cursors)
+def turned(*, older: str | None = None, newer: str | None = None) -> Page:
+    return page(Profile.objects.all(), by="last_seen_at", size=3, older=older, newer=newer)
 
 
 def ids(found: Page) -> list[UUID]:
@@ -93,3 +93,20 @@ def test_no_text_is_a_cursor_by_accident(text: str, kind: type[Edge]) -> None:
     """PL-10: whatever is sent as cursor is refused as input, and never fails otherwise."""
     with pytest.raises(InvalidInput):
         _decode(text, kind)
+
+
+def test_soonest_first(aurora: WorkspaceRef, people: list[UUID]) -> None:
+    """PL-10, CO-4: a list that begins with the soonest goes on and back over the same pages."""
+
+    def soonest(*, older: str | None = None, newer: str | None = None) -> Page:
+        rows = Profile.objects.all()
+        return page(rows, by="last_seen_at", size=4, soonest_first=True, older=older, newer=newer)
+
+    with access.bound(aurora.id):
+        first = soonest()
+        second = soonest(older=first.older)
+        third = soonest(older=second.older)
+        assert ids(first) + ids(second) + ids(third) == people[::-1]
+        assert (first.newer, third.older) == (None, None)
+        assert ids(soonest(newer=third.newer)) == ids(second)
+        assert ids(soonest(newer=second.newer)) == ids(first)

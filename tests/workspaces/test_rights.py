@@ -38,7 +38,12 @@ each_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.ti
 
 def send(api: InProcess, route: Route, cast: Cast) -> Answer:
     """Send a row of the table."""
-    places = {"profile": cast.profile, "erasure": cast.erasure, "package": cast.package}
+    places = {
+        "profile": cast.profile,
+        "erasure": cast.erasure,
+        "hold": cast.hold,
+        "package": cast.package,
+    }
     path = route.path.format(**places, **cast.changes)
     return api.call(route.method, path, route.body)
 

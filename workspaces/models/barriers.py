@@ -1,6 +1,6 @@
 """What stands between a request and the data: erasures, tombstones and legal holds (PR-11, PR-12, PR-16).
 
-The apps below read these rows; `privacy` alone writes them.
+The apps below read these rows; `privacy` alone writes them. The sweep takes tombstones out whose time has passed.
 """
 
 import uuid

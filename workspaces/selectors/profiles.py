@@ -39,9 +39,16 @@ def find_profiles(
     text = query.strip()
     if _PSEUDONYM.fullmatch(text.lower()):
         return list(profiles().filter(pseudonym=text.lower()))
-    hashes = [handle_hash(workspace, handle) for handle in _readings(text, type, namespace)]
-    found = Handle.objects.filter(hash__in=hashes, erasure_id=None).values("profile_id")
+    found = handles_named(workspace, text, type=type, namespace=namespace).values("profile_id")
     return list(profiles().filter(id__in=found).order_by("-last_seen_at", "-id"))
+
+
+def handles_named(
+    workspace: WorkspaceRef, text: str, *, type: str | None = None, namespace: str | None = None
+) -> QuerySet[Handle]:
+    """List the handles that an identifier may mean, in any spelling."""
+    hashes = [handle_hash(workspace, handle) for handle in _readings(text.strip(), type, namespace)]
+    return Handle.objects.filter(hash__in=hashes, erasure_id=None)
 
 
 def _readings(text: str, type: str | None, namespace: str | None) -> list[HandleValue]:
