@@ -14,6 +14,7 @@ from privacy.rules.erasures import Refusal
 from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
 from privacy.services import barriers
+from privacy.services.links import hold_people
 from privacy.types import Resolved, Target
 from workspaces import access, audit, documents, locks
 from workspaces.errors import InvalidInput
@@ -40,6 +41,7 @@ def request_erasure(
     never existed from this answer on (PR-11). A target that names nobody, or one that is being erased already, is
     refused with a reason, and kept. Raises InvalidInput, HotStoreUnavailable, OutcomeUnknown.
     """
+    hold_people()
     found = selectors.resolved(workspace, target)
     request = _received(workspace, target, found, asker, reason=reason, now=now)
     refusal = _refusal(request, found)
