@@ -27,6 +27,7 @@ class WorkspaceRef(msgspec.Struct, frozen=True):
     name: str
     key_id: UUID
     hash_key_id: UUID
+    is_closed: bool = False
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ class ErasureRequest(TenantModel):
         CONVERSATION = "conversation"
         TASK = "task"
         OBJECT = "object"
+        WORKSPACE = "workspace"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     number = models.PositiveIntegerField()
@@ -85,6 +86,8 @@ class ErasureRequest(TenantModel):
         """Name the target by an id that says nothing: of a scope by its keyed hash."""
         if self.scope_hash is not None:
             return bytes(self.scope_hash).hex()
+        if self.target == self.Target.WORKSPACE:
+            return str(self.workspace_id)
         return str(
             self.handle_ids[0] if self.target == self.Target.HANDLE and self.handle_ids else self.profile_id
         )

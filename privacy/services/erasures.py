@@ -43,7 +43,7 @@ def request_erasure(
     """
     hold_people()
     found = selectors.resolved(workspace, target)
-    request = _received(workspace, target, found, asker, reason=reason, now=now)
+    request = received(workspace, target, found, asker, reason=reason, now=now)
     refusal = _refusal(request, found)
     audit.record(
         "erasure.request",
@@ -114,9 +114,10 @@ def extend(*, request_id: UUID, actor: Actor, reason: str, now: datetime) -> Era
     return request
 
 
-def _received(
+def received(
     workspace: WorkspaceRef, target: Target, found: Resolved, asker: Asker, *, reason: str, now: datetime
 ) -> ErasureRequest:
+    """Keep a request under the next number, in the caller's transaction."""
     locks.lock(locks.number(b"erasure-numbers"))
     last = ErasureRequest.objects.order_by("-number").values_list("number", flat=True).first()
     regime = documents.live("retention")["retention"].body["regime"]

@@ -20,10 +20,11 @@ from workspaces.types import FieldProblem
 _NEEDS = Needs(scope="admin", permission="link_profiles")
 _PHONE = {"type": "phone_e164", "value": "+55 11 91234-5678"}
 _MAIL = {"type": "email", "value": "ana@example.com"}
+_HINTS = [{"type": "phone_e164", "value": "…78"}, {"type": "email", "value": "a…@example.com"}]
 _PERSON = {
     "profile_id": EXAMPLE_ID,
     "pseudonym": "p_7kq2m9xw4t3rbn6hc8vd",
-    "handles": [{"type": "phone_e164", "value": "…78"}, {"type": "email", "value": "a…@example.com"}],
+    "handles": _HINTS,
     "changed": True,
 }
 
@@ -74,7 +75,7 @@ class UnlinkView(ApiView):
         parameters=(idempotency_key(),),
         examples=(
             example("a handle", {"handle": _MAIL}, is_request=True),
-            example("a person of their own", {**_PERSON, "handles": _PERSON["handles"][1:]}),
+            example("a person of their own", {**_PERSON, "handles": _HINTS[1:]}),
         ),
     )
     def post(self, request: Request) -> Response:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from agentstate.services.profiles import show_states
 from privacy.services import approvals, links
 from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
+from privacy.services.workspaces import close_workspace
 from privacy.types import Target
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
@@ -303,6 +304,14 @@ ACTS: tuple[Act, ...] = (
         ),
     ),
     Act(
+        name="workspace.close",
+        on="workspace",
+        with_reason=True,
+        deed=lambda ground: close_workspace(
+            workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now
+        ),
+    ),
+    Act(
         name="person.sign_in",
         on="person",
         outside=True,
@@ -336,13 +345,14 @@ TWO_ENTRIES = {
 }
 """A switch by its button is proposed and published at once: an entry for each."""
 
-IN_THE_OTHER_DATABASE = {
+TRIED_ELSEWHERE = {
     "keys.rotate": "tests/workspaces/test_key_rotation.py",
     "master_key.rotate": "tests/workspaces/test_key_rotation.py",
+    "workspace.export": "tests/privacy/test_closing.py",
 }
-"""Acts that change nothing of what the entry stands beside, and where they are tried."""
+"""Acts that change nothing in the database that their entry stands in, and where they are tried."""
 
-ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys() | IN_THE_OTHER_DATABASE.keys()
+ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys() | TRIED_ELSEWHERE.keys()
 
 
 def bound_to(ground: Ground, deed: Callable[[Ground], Any]) -> Any:
