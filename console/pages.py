@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from workspaces import access
-from workspaces.errors import NotFound, Problem
+from workspaces.errors import NotFound, Problem, WorkspaceClosed
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import others_with, permissions_of, roles_of
 from workspaces.services.people import actor_of
@@ -63,6 +63,8 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
                     request.may = permissions_of(request.user, request.workspace)
                     if any_of and not request.may & set(any_of):
                         return forbidden(request, any_of[0])
+                    if request.method == "POST" and request.workspace.is_closed:
+                        raise WorkspaceClosed
                     return view(request, *args, **kwargs)
             except NotFound as error:
                 raise Http404 from error

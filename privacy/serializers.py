@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from agentstate.types import TypeEffects
 from workspaces.http.serializers import PRINTABLE, HandleShape
+from workspaces.serializers import FoundHandle
 from workspaces.types import Moment
 
 Kind = Literal["features", "object-types", "masking", "retention", "assembly-policy"]
@@ -255,3 +256,38 @@ class ExportAnswer(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
     counts: Annotated[dict[str, int], Meta(description="How many records each file of records has.")] = {}
     sha256: Annotated[str | None, Meta(description="The SHA-256 of the zip.")] = None
+
+
+class NamedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One person, by a profile or by a handle: exactly one of them is given."""
+
+    profile_id: UUID | None = None
+    handle: HandleShape | None = None
+
+
+class LinkWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Two that are known to be one person."""
+
+    first: NamedPerson
+    second: NamedPerson
+    reason: Annotated[
+        str, Meta(max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+    ] = ""
+
+
+class UnlinkWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A handle that is another person than the ones it was linked with."""
+
+    handle: HandleShape
+    reason: Annotated[
+        str, Meta(max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+    ] = ""
+
+
+class LinkedProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """The person after it; `changed` is false where it was so before."""
+
+    profile_id: str
+    pseudonym: str
+    handles: list[FoundHandle]
+    changed: bool

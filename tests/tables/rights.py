@@ -102,6 +102,7 @@ _WRITE = {
     "mode": "merge_by_key",
     "body": {"step": "cart"},
 }
+_HANDLE = {"type": "phone_e164", "value": "+55 11 91234-5678"}
 _NAME = {"scope": _WRITE["scope"], "agent": "order-taker"}
 
 
@@ -149,6 +150,22 @@ ROUTES: tuple[Route, ...] = (
         scopes=("admin",),
         roles=_METADATA,
         body={"query": "+55 11 91234-5678"},
+    ),
+    Route(
+        method="POST",
+        path="/v1/profiles/link",
+        name="profile-link",
+        scopes=("admin",),
+        roles=HELD["link_profiles"],
+        body={"first": {"handle": _HANDLE}, "second": {"handle": _HANDLE}},
+    ),
+    Route(
+        method="POST",
+        path="/v1/profiles/unlink",
+        name="profile-unlink",
+        scopes=("admin",),
+        roles=HELD["link_profiles"],
+        body={"handle": _HANDLE},
     ),
     Route(method="GET", path="/v1/sources/me", name="source-me", scopes=SCOPES),
     Route(method="GET", path="/v1/sdk/profile", name="sdk-profile", scopes=SCOPES),

@@ -3,19 +3,22 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
 from django.db import connection
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
-from privacy.services import approvals
+from privacy.services import approvals, links
 from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
+from privacy.services.workspaces import close_workspace
+from privacy.types import Target
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
-from workspaces.models import FourEyes, Invitation, Person
+from workspaces.models import FourEyes, Handle, Invitation, Person
+from workspaces.rules import handles
 from workspaces.rules.rights import ROLES
 from workspaces.services import credentials, people, profiles, signing, workspaces
 from workspaces.services.approvals import deny_request, set_four_eyes, withdraw_request
@@ -123,6 +126,20 @@ def join(ground: Ground) -> Any:
 def withdraw(ground: Ground) -> Any:
     invitation = Invitation.objects.filter(accepted_at=None).latest("made_at")
     return people.withdraw_invitation(invitation_id=invitation.id, reason=REASON, actor=ACTOR, now=ground.now)
+
+
+def person() -> UUID:
+    """Make a person with no handle."""
+    now = timezone.now()
+    return profiles.make_profile(created_at=now, last_seen_at=now).id
+
+
+def linked_handle(ground: Ground) -> handles.Handle:
+    """Make a handle that is one of two of a person."""
+    value = handles.canonical("anon_id", uuid4().hex)
+    row = profiles.handle_of(workspace=ground.cast.workspace, value=value, now=ground.now)
+    Handle.objects.filter(id=row.id).update(profile_id=ground.cast.profile)
+    return value
 
 
 ACTS: tuple[Act, ...] = (
@@ -261,6 +278,40 @@ ACTS: tuple[Act, ...] = (
         ),
     ),
     Act(
+        name="profile.link",
+        on="profile",
+        with_reason=True,
+        deed=lambda ground: links.link(
+            workspace=ground.cast.workspace,
+            targets=[
+                Target(kind="profile", profile_id=profile) for profile in (ground.cast.profile, person())
+            ],
+            actor=ACTOR,
+            reason=REASON,
+            now=ground.now,
+        ),
+    ),
+    Act(
+        name="profile.unlink",
+        on="profile",
+        with_reason=True,
+        deed=lambda ground: links.unlink(
+            workspace=ground.cast.workspace,
+            handle=linked_handle(ground),
+            actor=ACTOR,
+            reason=REASON,
+            now=ground.now,
+        ),
+    ),
+    Act(
+        name="workspace.close",
+        on="workspace",
+        with_reason=True,
+        deed=lambda ground: close_workspace(
+            workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now
+        ),
+    ),
+    Act(
         name="person.sign_in",
         on="person",
         outside=True,
@@ -294,7 +345,14 @@ TWO_ENTRIES = {
 }
 """A switch by its button is proposed and published at once: an entry for each."""
 
-ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys()
+TRIED_ELSEWHERE = {
+    "keys.rotate": "tests/workspaces/test_key_rotation.py",
+    "master_key.rotate": "tests/workspaces/test_key_rotation.py",
+    "workspace.export": "tests/privacy/test_closing.py",
+}
+"""Acts that change nothing in the database that their entry stands in, and where they are tried."""
+
+ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys() | TRIED_ELSEWHERE.keys()
 
 
 def bound_to(ground: Ground, deed: Callable[[Ground], Any]) -> Any:
