@@ -136,7 +136,7 @@ class ChangeDetail(ChangeAnswer, frozen=True, kw_only=True):
 
 
 ScopeId = Annotated[str, Meta(min_length=1, max_length=512)]
-Reason = Annotated[
+NamelessReason = Annotated[
     str, Meta(min_length=1, max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
 ]
 
@@ -162,14 +162,14 @@ class HoldWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     profile_id: UUID | None = None
     conversation_id: ScopeId | None = None
     task_id: ScopeId | None = None
-    reason: Reason
+    reason: NamelessReason
     ends_at: Annotated[Moment, Meta(description="When the hold ends by itself; at most 30 years from now.")]
 
 
 class LiftWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why a hold is lifted before its end."""
 
-    reason: Reason
+    reason: NamelessReason
 
 
 class HoldAnswer(msgspec.Struct, frozen=True, kw_only=True):

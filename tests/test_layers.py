@@ -101,8 +101,8 @@ def test_no_query_goes_around_the_managers() -> None:
     """PL-1: SQL of our own, which no manager scopes, stands only where it names no table of a tenant."""
     places = found(
         lambda node: (
-            calls(node, "raw", "cursor", "chunked_cursor", "extra") and isinstance(node.func, ast.Attribute)
-        )  # type: ignore[attr-defined]
+            calls(node, "raw", "cursor", "chunked_cursor", "extra") and isinstance(node.func, ast.Attribute)  # type: ignore[attr-defined]
+        )
     )
     assert places.keys() == OWN_SQL.keys()
 
