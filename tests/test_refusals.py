@@ -27,6 +27,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests import factories
 from tests.privacy.approvals import four_eyes_on
+from tests.privacy.packages import build, link
 from tests.server import Server
 from workspaces.hotstore import bucket_of
 from workspaces.http import limits
@@ -56,7 +57,11 @@ FORGET = "/v1/forget"
 WRITE, DELETE, PROPOSE = "/v1/agent-state", "/v1/agent-state/delete", "/v1/config/diffs"
 CHANGE, PROFILE = "/v1/config/diffs/{change_id}", "/v1/profiles/{profile_id}/agent-state"
 APPROVE, DENY = f"{CHANGE}/approve", f"{CHANGE}/deny"
+EXPORT, DOWNLOAD = "/v1/export", "/v1/packages/{run_id}/download"
 FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
+
+
+BUSY_ADDRESS = "203.0.113.77"
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +76,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     query: str = ""
     idempotency_key: str | None = None
     url: str = ""
+    forwarded_for: str = ""
 
 
 class Cast:
@@ -118,6 +124,11 @@ class Cast:
             method="POST", path="/v1/profiles/search", key=self.keys["good"], body={"query": ana["value"]}
         )
         self.profile_id = self.send(search).json()["items"][0]["profile_id"]
+        run = build(self.workspace, ana)
+        self.run_id, self.query = str(run.id), "?" + link(self.workspace, run).partition("?")[2]
+        # Past the front, which says itself who calls.
+        self.busy_address = {"url": server.url_of("writer"), "forwarded_for": BUSY_ADDRESS}
+        _spend_bucket("address", BUSY_ADDRESS.encode())
 
     def good(self, path: str, method: str) -> Ask:
         """Give a request of a route that is answered, each time with names of its own."""
@@ -127,14 +138,16 @@ class Cast:
         real = path.replace("{kind}", "features").replace("{profile_id}", self.profile_id)
         if "{request_id}" in real:
             real = real.replace("{request_id}", self.erasing())
+        real = real.replace("{run_id}", self.run_id)
         if "{change_id}" in real:
             author = "colleague" if path == DENY else "good"
             real = real.replace("{change_id}", self.proposed(FEATURES, author=author))
         return Ask(
             method=method.upper(),
             path=real,
-            key=(self.keys if takes_key else self.tokens)["good"],
+            key=(self.keys if takes_key else self.tokens)["good"] if operation["security"] else None,
             body=body,
+            query=self.query if path == DOWNLOAD else "",
         )
 
     def _body(self, path: str, operation: dict[str, Any]) -> Any:
@@ -145,11 +158,16 @@ class Cast:
             return FEATURES if "requestBody" in operation else None
         if path == FORGET:
             return {"target": "conversation", "conversation_id": uuid4().hex}
+        if path == EXPORT:
+            return {"profile_id": self.profile_id}
         content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         return next((found["value"] for found in content.get("examples", {}).values()), None)
 
     def send(self, ask: Ask) -> requests.Response:
         headers = {"Content-Type": ask.media_type} if ask.body is not None or ask.raw is not None else {}
+        # Nobody is kept waiting for a package: no worker runs.
+        headers |= {"Prefer": "respond-async"}
+        headers |= {"X-Forwarded-For": ask.forwarded_for} if ask.forwarded_for else {}
         headers |= {"Authorization": f"Bearer {ask.key}"} if ask.key else {}
         headers |= {"Idempotency-Key": ask.idempotency_key} if ask.idempotency_key else {}
         raw = (
@@ -188,11 +206,17 @@ def _token(workspace: WorkspaceRef, roles: tuple[str, ...], permissions: tuple[s
 
 
 def _spend(key: str) -> None:
-    """Empty the bucket of a key for an hour: what it holds is the moment at which it is full again."""
-    caller, hour = caller_of(key, origin=Origin(), now=timezone.now()), 3600
+    """Empty the bucket of a key for an hour."""
+    caller = caller_of(key, origin=Origin(), now=timezone.now())
+    _spend_bucket("key", caller.credential_id.bytes)
+
+
+def _spend_bucket(kind: str, id: bytes) -> None:
+    """Empty a bucket for an hour: what it holds is the moment at which it is full again."""
+    hour = 3600
     with valkey.Valkey.from_url(settings.HOT_STORE_URL) as store:
         moment = int((time.time() + hour) * 1_000_000)
-        store.set(bucket_of("key", caller.credential_id.bytes), moment, ex=hour)
+        store.set(bucket_of(kind, id), moment, ex=hour)
 
 
 def _changed(ask: Ask, **changes: Any) -> Ask:
@@ -204,12 +228,10 @@ def _invalid_input(cast: Cast, ask: Ask, path: str) -> Ask:
 
 
 def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
-    last = {
-        "{kind}": "nothing",
-        "{change_id}": str(uuid4()),
-        "{profile_id}": str(uuid4()),
-        "{request_id}": str(uuid4()),
-    }
+    if path == EXPORT:
+        return _changed(ask, body={"profile_id": str(uuid4())})
+    ids = {f"{{{name}}}": str(uuid4()) for name in ("change_id", "profile_id", "request_id", "run_id")}
+    last = {"{kind}": "nothing", **ids}
     for name, value in last.items():
         path = path.replace(name, value)
     return _changed(ask, path=path)
@@ -300,6 +322,8 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         ask = _changed(
             ask, body=named if path == FORGET else {name: kept[name] for name in ("scope", "agent")}
         )
+    if path == DOWNLOAD and code == "rate_limited":
+        return _changed(ask, **cast.busy_address)
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:
