@@ -6,10 +6,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
+from privacy.models import ErasureRequest
 from privacy.services import approvals, links
 from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
 from privacy.services.workspaces import close_workspace
@@ -17,7 +18,7 @@ from privacy.types import Target
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
-from workspaces.models import FourEyes, Handle, Invitation, Person
+from workspaces.models import FourEyes, Handle, Hold, Invitation, Person
 from workspaces.rules import handles
 from workspaces.rules.rights import ROLES
 from workspaces.services import credentials, people, profiles, signing, workspaces
@@ -136,10 +137,20 @@ def person() -> UUID:
 
 def linked_handle(ground: Ground) -> handles.Handle:
     """Make a handle that is one of two of a person."""
-    value = handles.canonical("anon_id", uuid4().hex)
-    row = profiles.handle_of(workspace=ground.cast.workspace, value=value, now=ground.now)
-    Handle.objects.filter(id=row.id).update(profile_id=ground.cast.profile)
-    return value
+    both = [handles.canonical("anon_id", uuid4().hex) for _ in range(2)]
+    rows = [
+        profiles.handle_of(workspace=ground.cast.workspace, value=value, now=ground.now) for value in both
+    ]
+    Handle.objects.filter(id=rows[1].id).update(profile=rows[0].profile_id)
+    return both[1]
+
+
+@transaction.atomic
+def close(ground: Ground) -> Any:
+    """Close the workspace, after what keeps it open."""
+    Hold.objects.update(lifted_at=ground.now)
+    ErasureRequest.objects.update(ended_at=ground.now)
+    return close_workspace(workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now)
 
 
 ACTS: tuple[Act, ...] = (
@@ -307,9 +318,7 @@ ACTS: tuple[Act, ...] = (
         name="workspace.close",
         on="workspace",
         with_reason=True,
-        deed=lambda ground: close_workspace(
-            workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now
-        ),
+        deed=close,
     ),
     Act(
         name="person.sign_in",

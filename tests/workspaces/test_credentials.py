@@ -107,14 +107,9 @@ def test_the_hash_of_a_secret_needs_the_deployments_key(aurora: WorkspaceRef) ->
     parts = parse_key(factories.make_key(aurora))
     assert parts is not None
     ours = selectors.credentials.secret_hash(parts)
-<<<<<<< HEAD
     (key, *_), until = encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY]
     other = Key(id=key.id, secret=bytes(32))
     encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY] = ([other], until)
-=======
-    (key,), until = encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY]
-    encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY] = [Key(id=key.id, secret=bytes(32))], until
->>>>>>> 512015c (Let packages follow whom a link joins, and go with a workspace that is closed; seal files in chunks in a module of their own)
     assert selectors.credentials.secret_hash(parts) != ours
 
 
