@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -38,7 +38,6 @@ NONCE_BYTES = 12
 SEAL_BYTES = NONCE_BYTES + 16
 """How much longer what is sealed is than what it holds: the nonce and the tag."""
 KEPT_UNWRAPPED_SECONDS = 60.0
-CHUNK_BYTES = 64 * 1024
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
 NOTHING_SEEN: Mapping[UUID, Seen] = MappingProxyType({})
@@ -104,37 +103,6 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
         raise Tampered from error
 
 
-def sealed_chunks(key: Key, parts: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
-    """Seal a file of any size in chunks of 64 KiB, as its bytes come; there is always at least one (PL-12).
-
-    Each is bound to `context` (which object it belongs to), to its index, and to whether it is the last.
-    """
-    index, waiting = 0, bytearray()
-    for part in parts:
-        waiting += part
-        while len(waiting) > CHUNK_BYTES:
-            yield seal(key, bytes(waiting[:CHUNK_BYTES]), context=context_of(*context, index, False))
-            del waiting[:CHUNK_BYTES]
-            index += 1
-    yield seal(key, bytes(waiting), context=context_of(*context, index, True))
-
-
-def opened_chunks(key: Key, chunks: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
-    """Open what `sealed_chunks` gave, in order; no byte of a chunk leaves before it is verified (PL-12).
-
-    Raises Tampered at the first chunk that was altered or moved, and at the end of a file that was cut.
-    """
-    index, sealed = 0, None
-    for following in chunks:
-        if sealed is not None:
-            yield unseal(key, sealed, context=context_of(*context, index, False))
-            index += 1
-        sealed = following
-    if sealed is None:
-        raise Tampered
-    yield unseal(key, sealed, context=context_of(*context, index, True))
-
-
 def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:
     """Make the encryption key and the hash key of a new workspace, before its row is committed."""
     with bound(workspace.id):
@@ -190,12 +158,10 @@ def open_key_anew(workspace: WorkspaceRef, *chain: UUID) -> Key:
         raise Tampered from error
 
 
-def root_at(workspace: WorkspaceRef, generation: int) -> Key:
-    """Give the workspace's key of a generation. Raises Tampered where it is not kept."""
-    key = _root_at(workspace, generation)
-    if key is None:
-        raise Tampered
-    return key
+def root_at(workspace: WorkspaceRef, generation: int) -> Key | None:
+    """Give the workspace's key of a generation, where it is kept."""
+    keys = _of_workspace(workspace, workspace.key_id)
+    return next((key for key in keys if key.generation == generation), None)
 
 
 def find_wrapped(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
@@ -359,7 +325,7 @@ def _opened(workspace: WorkspaceRef, links: Sequence[Wrapped]) -> Key:
     if not links:
         return workspace_key(workspace)
     generations = [link.under for link in links[1:]] + [links[-1].generation]
-    root = _root_at(workspace, links[0].under)
+    root = root_at(workspace, links[0].under)
     if root is None:
         raise _Stale
     key: Key = root
@@ -371,11 +337,6 @@ def _opened(workspace: WorkspaceRef, links: Sequence[Wrapped]) -> Key:
         context = wrap_context(link.id, workspace.id, link.purpose, generation)
         key = Key(link.id, unseal(key, link.at(generation), context=context), generation)
     return key
-
-
-def _root_at(workspace: WorkspaceRef, generation: int) -> Key | None:
-    keys = _of_workspace(workspace, workspace.key_id)
-    return next((key for key in keys if key.generation == generation), None)
 
 
 def _wrapped(name: Name, seen: Seen, find: Callable[[], Wrapped]) -> Wrapped:

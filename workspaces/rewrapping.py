@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from workspaces import coherence, encryption
+from workspaces.errors import Tampered
 from workspaces.models import DeploymentKey, SigningKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
 
@@ -147,7 +148,10 @@ def _parent(workspace: WorkspaceRef, key_id: UUID | None, *, at: int | None = No
         return _Parent()
     if key_id == workspace.key_id:
         newest = encryption.open_key_anew(workspace)
-        return _Parent(newest if at is None else encryption.root_at(workspace, at))
+        key = newest if at is None else encryption.root_at(workspace, at)
+        if key is None:
+            raise Tampered
+        return _Parent(key)
     link = encryption.find_wrapped(workspace, key_id)
     generation = link.generation if at is None else at
     return _Parent(Key(key_id, _secret(workspace, link, generation), generation))

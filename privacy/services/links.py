@@ -71,6 +71,7 @@ def unlink(
     before = row.profile
     is_changed = Handle.objects.filter(profile=before).exclude(id=row.id).exists()
     if is_changed:
+        Profile.objects.select_for_update().get(id=before.id)
         _require_settled([before])
         if barriers.holds_on(profile_ids=[before.id], scope_hashes=(), now=now).exists():
             raise OnHold

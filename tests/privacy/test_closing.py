@@ -15,13 +15,14 @@ from django.test import Client
 from django.utils import timezone
 
 from agentstate.models import KeptVersion, State
-from privacy.models import ErasureRequest
+from privacy.models import ErasureRequest, PackageChunk, PackageRun
 from privacy.rules.erasures import CLOSING
 from privacy.services import closing, erasing
 from tests import factories
 from tests.agentstate import canary
 from tests.api import InProcess
 from tests.factories import scope, write
+from tests.privacy import packages
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from tests.workspaces.cast import row_id
 from workspaces import access, encryption, signing
@@ -42,7 +43,7 @@ from workspaces.services.credentials import rotate_api_key
 from workspaces.services.encryption import destroy_retired_keys
 
 POINTS = [step + when for step in CLOSING for when in ("", ".done", ".ended")]
-BATCHES = ["credentials.batch", "all_states.batch", "all_people.batch", "remains.batch", "keys.batch"]
+BATCHES = [f"{step}.batch" for step in CLOSING[:6]]
 QUICK = [*BATCHES, "nothing_left.done", "receipt.done"]
 KILLS = [*QUICK, *(pytest.param(point, marks=pytest.mark.long) for point in POINTS if point not in QUICK)]
 
@@ -73,6 +74,7 @@ def places(house: House, word: str) -> list[dict[str, str]]:
     house.agent.post("/v1/agent-state/delete", {"scope": gone, "agent": "order-taker"})
     house.office.post("/v1/profiles/link", {"first": {"handle": ANA}, "second": {"handle": ANAS_PHONE}})
     house.agent.post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": word})
+    packages.build(house.workspace, ANA)
     # A key that a write which was rolled back has left.
     under = encryption.workspace_key(house.workspace)
     encryption.make_key(house.workspace, key_id=uuid4(), purpose="data", under=under, now=timezone.now())
@@ -88,7 +90,18 @@ def close(house: House, *options: str) -> Any:
 
 def left(house: House) -> dict[str, int]:
     """Count what is left in the workspace."""
-    models: Any = (State, KeptVersion, Handle, Profile, Tombstone, RememberedAnswer, ErasedItem, WrappedKey)
+    models: Any = (
+        State,
+        PackageRun,
+        PackageChunk,
+        KeptVersion,
+        Handle,
+        Profile,
+        Tombstone,
+        RememberedAnswer,
+        ErasedItem,
+        WrappedKey,
+    )
     with access.bound(house.workspace.id):
         return {model.__name__: model.objects.count() for model in models if model.objects.exists()}
 
@@ -101,7 +114,7 @@ def test_closed(house: House, places: list[dict[str, str]], word: str) -> None:
     assert left(house) == {}
     assert canary.found([word], [*canary.database(), *canary.hot_store()]) == []
     signing.verify(receipt, [key.public_key for key in signing.public_keys()])
-    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "profiles": 2}
+    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "packages": 1, "profiles": 2}
     assert (receipt["target"], receipt["target_id"]) == ("workspace", str(house.workspace.id))
     with access.bound(house.workspace.id):
         assert verify_chain().first_bad is None
@@ -154,7 +167,7 @@ def test_killed(
         destroy_retired_keys(workspace=house.workspace)
         assert AuditEntry.objects.filter(act="erasure.complete").count() == 1
         assert AuditEntry.objects.filter(act="workspace.close").count() == 1
-    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "profiles": 2}
+    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "packages": 1, "profiles": 2}
     assert left(house) == {}
 
 

@@ -8,7 +8,9 @@ import pytest
 from django.utils import timezone
 
 from agentstate.models import KeptVersion
+from privacy.services.package_builds import build_next
 from tests.factories import write
+from tests.privacy import packages
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from workspaces import access
 from workspaces.models import AuditEntry, Handle, Hold, Profile, WrappedKey
@@ -180,6 +182,36 @@ class TestHolds:
         with access.bound(house.workspace.id):
             Hold.objects.filter(id=kept.id).update(ends_at=timezone.now())
         assert unlink(house, ANA).body["changed"]
+
+
+class TestPackages:
+    """PL-7, PR-18: a package holds what it held when it was built, and nobody else's."""
+
+    def test_linked(self, house: House) -> None:
+        """PL-7: packages of both stay, as the person's; an erasure takes them. While one is built nobody is linked."""
+        for who in (ANA, ANAS_PHONE):
+            house.store({"step": "cart"}, subject=who)
+        waiting = packages.request(house.workspace, ANAS_PHONE)
+        assert link(house, ANA, ANAS_PHONE).code == "not_possible_now"
+        with access.bound(house.workspace.id):
+            assert build_next(workspace=house.workspace, now=timezone.now())
+        address = packages.link(house.workspace, waiting)
+        profile = link(house, ANA, ANAS_PHONE).body["profile_id"]
+        assert packages.download(address).status_code == 200
+        asked = house.forget("profile", profile).body
+        house.work()
+        assert house.status(asked["request_id"])["erased"]["packages"] == 1
+        assert packages.download(address).status_code == 404
+
+    def test_unlinked(self, house: House) -> None:
+        """PL-7, PR-19: a package that holds another person's data is revoked when that is found out."""
+        for who in (ANA, ANAS_PHONE):
+            house.store({"step": "cart"}, subject=who)
+        link(house, ANA, ANAS_PHONE)
+        address = packages.link(house.workspace, packages.build(house.workspace, ANA))
+        assert packages.download(address).status_code == 200
+        assert unlink(house, ANAS_PHONE).body["changed"]
+        assert packages.download(address).status_code == 404
 
 
 def test_whom_nobody_knows(house: House) -> None:

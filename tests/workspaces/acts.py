@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
@@ -167,10 +167,20 @@ def person() -> UUID:
 
 def linked_handle(ground: Ground) -> handles.Handle:
     """Make a handle that is one of two of a person."""
-    value = handles.canonical("anon_id", uuid4().hex)
-    row = profiles.handle_of(workspace=ground.cast.workspace, value=value, now=ground.now)
-    Handle.objects.filter(id=row.id).update(profile_id=ground.cast.profile)
-    return value
+    both = [handles.canonical("anon_id", uuid4().hex) for _ in range(2)]
+    rows = [
+        profiles.handle_of(workspace=ground.cast.workspace, value=value, now=ground.now) for value in both
+    ]
+    Handle.objects.filter(id=rows[1].id).update(profile=rows[0].profile_id)
+    return both[1]
+
+
+@transaction.atomic
+def close(ground: Ground) -> Any:
+    """Close the workspace, after what keeps it open."""
+    Hold.objects.update(lifted_at=ground.now)
+    ErasureRequest.objects.update(ended_at=ground.now)
+    return close_workspace(workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now)
 
 
 ACTS: tuple[Act, ...] = (
@@ -372,9 +382,7 @@ ACTS: tuple[Act, ...] = (
         name="workspace.close",
         on="workspace",
         with_reason=True,
-        deed=lambda ground: close_workspace(
-            workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now
-        ),
+        deed=close,
     ),
     Act(
         name="person.sign_in",
