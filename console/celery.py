@@ -21,6 +21,9 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     timezone="UTC",
 )
+if settings.CELERY_BROKER_URL.startswith("redis"):
+    # A request that wakes a worker does not wait for a broker that does not answer.
+    app.conf.broker_transport_options = {"socket_connect_timeout": 2}
 app.autodiscover_tasks()
 
 

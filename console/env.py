@@ -57,12 +57,22 @@ def _database(name: str, example: str) -> dict[str, Any]:
 
 def master_key() -> bytes:
     """Give the deployment's master key: 32 bytes, from the variable or from a file (PL-12)."""
+    return _key("LASTRO_MASTER_KEY", _text("LASTRO_MASTER_KEY") or _master_key_file())
+
+
+def previous_master_keys() -> tuple[bytes, ...]:
+    """Give the master keys before it, with which this process still unwraps and never wraps (PL-12)."""
+    name = "LASTRO_MASTER_KEY_PREVIOUS"
+    return tuple(_key(name, value) for value in _list(name))
+
+
+def _key(name: str, value: str) -> bytes:
     try:
-        key = base64.b64decode(_text("LASTRO_MASTER_KEY") or _master_key_file(), validate=True)
+        key = base64.b64decode(value, validate=True)
     except ValueError as error:
-        raise ImproperlyConfigured("LASTRO_MASTER_KEY is not base64.") from error
+        raise ImproperlyConfigured(f"{name} is not base64.") from error
     if len(key) != 32:
-        raise ImproperlyConfigured("LASTRO_MASTER_KEY must be 32 bytes (`openssl rand -base64 32`).")
+        raise ImproperlyConfigured(f"{name} must be 32 bytes (`openssl rand -base64 32`).")
     return key
 
 

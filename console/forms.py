@@ -12,12 +12,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from workspaces.errors import InvalidInput
+from workspaces.masking.policy import KINDS
 from workspaces.rules.handles import HANDLE_TYPES, canonical
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS, ROLE_TITLES
 from workspaces.types import FieldProblem
 
 MAX_REASON_LENGTH = 500
 MAX_DOCUMENT_LENGTH = 1_000_000
+MAX_TRIED_LENGTH = 2_000
 REGIONS = (
     "Africa",
     "America",
@@ -195,6 +197,34 @@ class DraftForm(ProblemForm):
     reason = ReasonField(required=False)
 
 
+class MaskingForm(forms.Form):
+    """A value to try, and how the field would be declared that holds it."""
+
+    value = forms.CharField(
+        label=_("Value"),
+        required=False,
+        strip=False,
+        max_length=MAX_TRIED_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("Use an invented one. It is neither stored nor logged."),
+    )
+    declared = forms.ChoiceField(
+        label=_("The field is declared"),
+        required=False,
+        choices=[
+            ("", _("not as personal data")),
+            ("true", "pii: true"),
+            *((kind, f"pii: {kind}") for kind in sorted(KINDS)),
+        ],
+    )
+
+    @property
+    def pii(self) -> bool | str:
+        """Give the declaration as a schema writes it."""
+        declared = str(self.cleaned_data["declared"])
+        return declared == "true" or (declared if declared else False)
+
+
 class FindForm(forms.Form):
     kind = forms.ChoiceField(
         label=_("Kind of handle"),
@@ -256,6 +286,10 @@ class RevokeForm(ProblemForm):
         max_length=120,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
+    reason = ReasonField()
+
+
+class PackageForm(forms.Form):
     reason = ReasonField()
 
 

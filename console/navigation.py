@@ -44,6 +44,7 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
             Place("erasures", "circle-user-round", _("Erasure requests")),
             Place("holds", "lock", _("Legal holds")),
             Place("retention", "clock", _("Retention")),
+            Place("packages", "inbox", _("Subject packages")),
             Place("approvals", "inbox", _("Approvals")),
         ),
     ),

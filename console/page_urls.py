@@ -13,6 +13,7 @@ from console.views import (
     home,
     keys,
     me,
+    packages,
     passwords,
     people,
     profiles,
@@ -44,6 +45,11 @@ urlpatterns = [
         profiles.working_memory,
         name="profile_working_memory",
     ),
+    path("w/<slug:slug>/profiles/<uuid:profile_id>/package/", packages.package_new, name="package_new"),
+    path("w/<slug:slug>/packages/", packages.packages, name="packages"),
+    path("w/<slug:slug>/packages/<uuid:package_id>/", packages.package, name="package"),
+    path("w/<slug:slug>/packages/<uuid:package_id>/link/", packages.package_link, name="package_link"),
+    path("w/<slug:slug>/packages/<uuid:package_id>/revoke/", packages.package_revoke, name="package_revoke"),
     path(
         "w/<slug:slug>/profiles/<uuid:profile_id>/erase/", erasure_changes.profile_erase, name="profile_erase"
     ),
@@ -86,6 +92,7 @@ urlpatterns = [
     path("w/<slug:slug>/types/", types.types, name="types"),
     path("w/<slug:slug>/documents/object-types/draft/", types.types_draft, name="types_draft"),
     path("w/<slug:slug>/types/<slug:name>/", types.type_page, name="type"),
+    path("w/<slug:slug>/documents/masking/preview/", documents.masking_preview, name="masking_preview"),
     path("w/<slug:slug>/documents/<slug:kind>/", documents.document, name="document"),
     path("w/<slug:slug>/approvals/", approvals.approvals, name="approvals"),
     path("w/<slug:slug>/approvals/four-eyes/", approvals.four_eyes, name="four_eyes"),

@@ -9,17 +9,18 @@ import msgspec
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
 from workspaces import access
-from workspaces.errors import NotFound, Problem
+from workspaces.errors import NotFound, Problem, WorkspaceClosed
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import others_with, permissions_of, roles_of
 from workspaces.services.people import actor_of
 from workspaces.types import Actor
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 POST_REDIRECT = 303
 MAX_ASKED_LENGTH = 200
 
@@ -35,7 +36,7 @@ def personal_page(view: View) -> View:
     """Make a page of whoever is signed in; anybody else is led to the sign-in and then back to what they looked at."""
 
     @wraps(view)
-    def page(request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+    def page(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
         away = redirect_to_login(_page_in_view(request))
@@ -55,13 +56,15 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
     def decorate(view: View) -> View:
         @personal_page
         @wraps(view)
-        def page(request: Any, slug: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        def page(request: Any, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
             try:
                 request.workspace = access.workspace_of(request.user, slug)
                 with access.bound(request.workspace.id):
                     request.may = permissions_of(request.user, request.workspace)
                     if any_of and not request.may & set(any_of):
                         return forbidden(request, any_of[0])
+                    if request.method == "POST" and request.workspace.is_closed:
+                        raise WorkspaceClosed
                     return view(request, *args, **kwargs)
             except NotFound as error:
                 raise Http404 from error

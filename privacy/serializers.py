@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from agentstate.types import TypeEffects
 from workspaces.http.serializers import PRINTABLE, HandleShape
+from workspaces.serializers import FoundHandle
 from workspaces.types import Moment
 
 Kind = Literal["features", "object-types", "masking", "retention", "assembly-policy"]
@@ -90,7 +91,7 @@ class PublishChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     break_glass: Annotated[
         bool, Meta(description="Publish without approval; it alerts every security person.")
     ] = False
-    reason: Annotated[Reason | None, Meta(description="Required to break the glass.")] = None
+    reason: Annotated[Reason | None, Meta(description="Why; required to break the glass.")] = None
     digest: Digest | None = None
 
 
@@ -135,6 +136,9 @@ class ChangeDetail(ChangeAnswer, frozen=True, kw_only=True):
 
 
 ScopeId = Annotated[str, Meta(min_length=1, max_length=512)]
+NamelessReason = Annotated[
+    str, Meta(min_length=1, max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+]
 
 
 class ForgetWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -158,14 +162,14 @@ class HoldWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     profile_id: UUID | None = None
     conversation_id: ScopeId | None = None
     task_id: ScopeId | None = None
-    reason: Reason
+    reason: NamelessReason
     ends_at: Annotated[Moment, Meta(description="When the hold ends by itself; at most 30 years from now.")]
 
 
 class LiftWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why a hold is lifted before its end."""
 
-    reason: Reason
+    reason: NamelessReason
 
 
 class HoldAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -252,3 +256,38 @@ class ExportAnswer(msgspec.Struct, frozen=True, kw_only=True):
     ] = {}
     counts: Annotated[dict[str, int], Meta(description="How many records each file of records has.")] = {}
     sha256: Annotated[str | None, Meta(description="The SHA-256 of the zip.")] = None
+
+
+class NamedPerson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One person, by a profile or by a handle: exactly one of them is given."""
+
+    profile_id: UUID | None = None
+    handle: HandleShape | None = None
+
+
+class LinkWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Two that are known to be one person."""
+
+    first: NamedPerson
+    second: NamedPerson
+    reason: Annotated[
+        str, Meta(max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+    ] = ""
+
+
+class UnlinkWish(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A handle that is another person than the ones it was linked with."""
+
+    handle: HandleShape
+    reason: Annotated[
+        str, Meta(max_length=500, pattern=PRINTABLE, description="Why; do not name the person.")
+    ] = ""
+
+
+class LinkedProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """The person after it; `changed` is false where it was so before."""
+
+    profile_id: str
+    pseudonym: str
+    handles: list[FoundHandle]
+    changed: bool

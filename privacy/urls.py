@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from privacy.views import documents, erasures, holds, packages
+from privacy.views import documents, erasures, holds, links, packages
 
 urlpatterns = [
     path("v1/config/diffs", documents.DocumentChangesView.as_view(), name="config-diffs"),
@@ -36,4 +36,6 @@ urlpatterns = [
         packages.PackageDownloadView.as_view(),
         name="package-download",
     ),
+    path("v1/profiles/link", links.LinkView.as_view(), name="profile-link"),
+    path("v1/profiles/unlink", links.UnlinkView.as_view(), name="profile-unlink"),
 ]

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import get_commands
 
 from console.management.commands.write_reference import FOLDER, PAGES
+from privacy.selectors.packages import MANIFEST, PAGE
 from workspaces.http.exceptions import catalogue
 from workspaces.http.openapi import document
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS, ROLE_TITLES, ROLES
@@ -21,7 +22,7 @@ DOCUMENTS = sorted([PROJECT / "README.md", PROJECT / "CHANGELOG.md", *(PROJECT /
 NAMES = [str(path.relative_to(PROJECT)) for path in DOCUMENTS]
 FOLDERS = [path for path in PROJECT.iterdir() if path.is_dir() and not path.name.startswith(".")]
 FILES = [file for folder in FOLDERS for file in folder.rglob("*")] + list(PROJECT.glob("*.*"))
-# What a run leaves in the project, and no commit has.
+# What a run leaves in the project, and no commit has; beside it what a subject package holds.
 MADE = set((PROJECT / ".gitignore").read_text(encoding="utf-8").split())
 # What the examples read from the reader's own shell, and no setting of the server.
 OF_THE_READER = {"LASTRO_KEY", "LASTRO_TOKEN"}
@@ -175,7 +176,7 @@ def test_files_exist(path: Path) -> None:
     """PL-9: a file or folder that a document names is there."""
     for named in spans(path):
         if re.fullmatch(r"[\w.*-]+(?:/[\w.*-]+)*(?:/|\.(?:py|md|json|txt|html|toml))", named):
-            is_made = named.startswith(".") or named in MADE
+            is_made = named.startswith(".") or named in MADE | {PAGE, MANIFEST}
             is_a_name = "/" not in named and named in {file.name for file in FILES}
             assert is_made or is_a_name or list(PROJECT.glob(named.rstrip("/"))), named
 

@@ -30,6 +30,8 @@ OWN_SQL: dict[str, str] = {
     "workspaces/access.py": "The functions that look across workspaces, each with one question (PL-1).",
     "workspaces/postgresql/roles.py": "What the application's role may do, granted by the owner.",
     "workspaces/locks.py": "An advisory lock on a name.",
+    "workspaces/audit.py": "The walk along one chain, by its workspace and below row-level security, as text (PR-22).",
+    "workspaces/services/chains.py": "The owner's function that removes the beginning of a chain (PR-22).",
     "console/health.py": "SELECT 1.",
 }
 """Where SQL is written by hand, and what it asks."""
@@ -98,7 +100,9 @@ def test_one_door_looks_across_workspaces() -> None:
 def test_no_query_goes_around_the_managers() -> None:
     """PL-1: SQL of our own, which no manager scopes, stands only where it names no table of a tenant."""
     places = found(
-        lambda node: calls(node, "raw", "cursor", "extra") and isinstance(node.func, ast.Attribute)  # type: ignore[attr-defined]
+        lambda node: (
+            calls(node, "raw", "cursor", "chunked_cursor", "extra") and isinstance(node.func, ast.Attribute)  # type: ignore[attr-defined]
+        )
     )
     assert places.keys() == OWN_SQL.keys()
 

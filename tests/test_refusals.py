@@ -26,6 +26,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests import factories
+from tests.privacy.approvals import four_eyes_on
+from tests.privacy.packages import build, link
 from tests.server import Server
 from workspaces.hotstore import bucket_of
 from workspaces.http import limits
@@ -53,8 +55,13 @@ EVERY_REFUSAL = [
 ONLY_CONVERSATIONS = factories.order_type(agent_state={"scopes": ["conversation"], "cap_bytes": 4096})
 FORGET = "/v1/forget"
 WRITE, DELETE, PROPOSE = "/v1/agent-state", "/v1/agent-state/delete", "/v1/config/diffs"
-APPROVE, PROFILE = "/v1/config/diffs/{change_id}/approve", "/v1/profiles/{profile_id}/agent-state"
+CHANGE, PROFILE = "/v1/config/diffs/{change_id}", "/v1/profiles/{profile_id}/agent-state"
+APPROVE, DENY = f"{CHANGE}/approve", f"{CHANGE}/deny"
+EXPORT, DOWNLOAD = "/v1/export", "/v1/packages/{run_id}/download"
 FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
+
+
+BUSY_ADDRESS = "203.0.113.77"
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +76,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     query: str = ""
     idempotency_key: str | None = None
     url: str = ""
+    forwarded_for: str = ""
 
 
 class Cast:
@@ -79,6 +87,7 @@ class Cast:
         self.workspace = factories.make_ready_workspace("Aurora", ONLY_CONVERSATIONS)
         off = factories.make_ready_workspace("Boreal")
         factories.switch(off, "agent_state", on=False)
+        strict = factories.make_ready_workspace("Strict")
         self.keys = {
             "good": factories.make_key(self.workspace, *KEY_SCOPES),
             "other scope": factories.make_key(self.workspace, "context"),
@@ -92,7 +101,10 @@ class Cast:
         self.tokens = {
             "good": _token(self.workspace, roles, tuple(PERMISSIONS)),
             "other permission": _token(self.workspace, ("auditor",), ("view_audit",)),
+            "colleague": _token(self.workspace, ("security",), ("change_features",)),
+            "strict": _token(strict, ("security",), ("change_features", "approve_documents")),
         }
+        four_eyes_on(strict, "features")
         self.changes: dict[str, dict[str, Any]] = {
             "unauthenticated": {"key": None},
             "forbidden": {"key": self.keys["elsewhere"]},
@@ -112,6 +124,11 @@ class Cast:
             method="POST", path="/v1/profiles/search", key=self.keys["good"], body={"query": ana["value"]}
         )
         self.profile_id = self.send(search).json()["items"][0]["profile_id"]
+        run = build(self.workspace, ana)
+        self.run_id, self.query = str(run.id), "?" + link(self.workspace, run).partition("?")[2]
+        # Past the front, which says itself who calls.
+        self.busy_address = {"url": server.url_of("writer"), "forwarded_for": BUSY_ADDRESS}
+        _spend_bucket("address", BUSY_ADDRESS.encode())
 
     def good(self, path: str, method: str) -> Ask:
         """Give a request of a route that is answered, each time with names of its own."""
@@ -121,28 +138,36 @@ class Cast:
         real = path.replace("{kind}", "features").replace("{profile_id}", self.profile_id)
         if "{request_id}" in real:
             real = real.replace("{request_id}", self.erasing())
+        real = real.replace("{run_id}", self.run_id)
         if "{change_id}" in real:
-            real = real.replace("{change_id}", self.proposed(FEATURES))
+            author = "colleague" if path == DENY else "good"
+            real = real.replace("{change_id}", self.proposed(FEATURES, author=author))
         return Ask(
             method=method.upper(),
             path=real,
-            key=(self.keys if takes_key else self.tokens)["good"],
+            key=(self.keys if takes_key else self.tokens)["good"] if operation["security"] else None,
             body=body,
+            query=self.query if path == DOWNLOAD else "",
         )
 
     def _body(self, path: str, operation: dict[str, Any]) -> Any:
         if path in {WRITE, "/v1/agent-state/read", DELETE}:
             write = factories.write()
             return write if path == WRITE else {name: write[name] for name in ("scope", "agent")}
-        if path == PROPOSE:
-            return FEATURES
+        if path in {PROPOSE, CHANGE}:
+            return FEATURES if "requestBody" in operation else None
         if path == FORGET:
             return {"target": "conversation", "conversation_id": uuid4().hex}
+        if path == EXPORT:
+            return {"profile_id": self.profile_id}
         content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
         return next((found["value"] for found in content.get("examples", {}).values()), None)
 
     def send(self, ask: Ask) -> requests.Response:
         headers = {"Content-Type": ask.media_type} if ask.body is not None or ask.raw is not None else {}
+        # Nobody is kept waiting for a package: no worker runs.
+        headers |= {"Prefer": "respond-async"}
+        headers |= {"X-Forwarded-For": ask.forwarded_for} if ask.forwarded_for else {}
         headers |= {"Authorization": f"Bearer {ask.key}"} if ask.key else {}
         headers |= {"Idempotency-Key": ask.idempotency_key} if ask.idempotency_key else {}
         raw = (
@@ -157,8 +182,8 @@ class Cast:
             address = (ask.url or self.url) + ask.path + ask.query
             return session.request(ask.method, address, data=raw, headers=headers, timeout=30)
 
-    def proposed(self, body: dict[str, Any]) -> str:
-        ask = Ask(method="POST", path=PROPOSE, key=self.tokens["good"], body=body)
+    def proposed(self, body: dict[str, Any], *, author: str = "good") -> str:
+        ask = Ask(method="POST", path=PROPOSE, key=self.tokens[author], body=body)
         return str(self.send(ask).json()["diff_id"])
 
     def erasing(self) -> str:
@@ -181,11 +206,17 @@ def _token(workspace: WorkspaceRef, roles: tuple[str, ...], permissions: tuple[s
 
 
 def _spend(key: str) -> None:
-    """Empty the bucket of a key for an hour: what it holds is the moment at which it is full again."""
-    caller, hour = caller_of(key, origin=Origin(), now=timezone.now()), 3600
+    """Empty the bucket of a key for an hour."""
+    caller = caller_of(key, origin=Origin(), now=timezone.now())
+    _spend_bucket("key", caller.credential_id.bytes)
+
+
+def _spend_bucket(kind: str, id: bytes) -> None:
+    """Empty a bucket for an hour: what it holds is the moment at which it is full again."""
+    hour = 3600
     with valkey.Valkey.from_url(settings.HOT_STORE_URL) as store:
         moment = int((time.time() + hour) * 1_000_000)
-        store.set(bucket_of("key", caller.credential_id.bytes), moment, ex=hour)
+        store.set(bucket_of(kind, id), moment, ex=hour)
 
 
 def _changed(ask: Ask, **changes: Any) -> Ask:
@@ -197,12 +228,10 @@ def _invalid_input(cast: Cast, ask: Ask, path: str) -> Ask:
 
 
 def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
-    last = {
-        "{kind}": "nothing",
-        "{change_id}": str(uuid4()),
-        "{profile_id}": str(uuid4()),
-        "{request_id}": str(uuid4()),
-    }
+    if path == EXPORT:
+        return _changed(ask, body={"profile_id": str(uuid4())})
+    ids = {f"{{{name}}}": str(uuid4()) for name in ("change_id", "profile_id", "request_id", "run_id")}
+    last = {"{kind}": "nothing", **ids}
     for name, value in last.items():
         path = path.replace(name, value)
     return _changed(ask, path=path)
@@ -224,21 +253,37 @@ def _subject_mismatch(cast: Cast, ask: Ask, path: str) -> Ask:
 
 
 def _invalid_document(cast: Cast, ask: Ask, path: str) -> Ask:
-    if path == PROPOSE:
+    if path in {PROPOSE, CHANGE}:
         return _changed(ask, body=FEATURES | {"document": {"enabled": ["nothing"]}})
-    fields = {name: field for name, field in ONLY_CONVERSATIONS["fields"].items() if name != "qty"}
+    # A field of its own for each route: what one has stored would refuse the proposal of the next.
+    gone, value = ("qty", 1) if path == APPROVE else ("remark", "x")
+    fields = {name: field for name, field in ONLY_CONVERSATIONS["fields"].items() if name != gone}
     document = {"types": [ONLY_CONVERSATIONS | {"fields": fields}]}
     change = cast.proposed({"kind": "object-types", "document": document, "reason": "Nobody holds it yet"})
-    cast.written(body={"qty": 1})
-    return _changed(ask, path=APPROVE.replace("{change_id}", change))
+    cast.written(body={gone: value})
+    return _changed(ask, path=path.replace("{change_id}", change))
 
 
 def _wrong_version(cast: Cast, ask: Ask, path: str) -> Ask:
-    if path == PROPOSE:
+    if path in {PROPOSE, CHANGE}:
         return _changed(ask, body=FEATURES | {"replaces": 4711})
     earlier = cast.proposed(FEATURES)
     cast.send(ask)
-    return _changed(ask, path=APPROVE.replace("{change_id}", earlier))
+    return _changed(ask, path=path.replace("{change_id}", earlier))
+
+
+def _own_change(cast: Cast, ask: Ask, path: str) -> Ask:
+    """Approve or deny what is one's own, or edit or withdraw what is somebody else's."""
+    if path == APPROVE:
+        return _approval_required(cast, ask, path)
+    change = cast.proposed(FEATURES, author="good" if path == DENY else "colleague")
+    return _changed(ask, path=path.replace("{change_id}", change))
+
+
+def _approval_required(cast: Cast, ask: Ask, path: str) -> Ask:
+    """Ask where four eyes hold."""
+    change = cast.proposed(FEATURES, author="strict")
+    return _changed(ask, path=path.replace("{change_id}", change), key=cast.tokens["strict"])
 
 
 # What a body says instead, by the code that it brings about.
@@ -264,6 +309,8 @@ WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
     "invalid_document": _invalid_document,
     "wrong_version": _wrong_version,
     "subject_erased": _subject_erased,
+    "own_change": _own_change,
+    "approval_required": _approval_required,
 }
 
 
@@ -275,6 +322,8 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         ask = _changed(
             ask, body=named if path == FORGET else {name: kept[name] for name in ("scope", "agent")}
         )
+    if path == DOWNLOAD and code == "rate_limited":
+        return _changed(ask, **cast.busy_address)
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:

@@ -89,7 +89,7 @@ def play(server: Server, cast: Cast) -> Iterator[Play]:
             case.call_and_validate(
                 base_url=server.url,
                 session=session,
-                headers=_authorization(case, cast, turn),
+                headers={"Prefer": "respond-async", **_authorization(case, cast, turn)},
                 additional_checks=[its_shape_is_not_refused],
             )
 

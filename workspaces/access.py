@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 
 from workspaces import binding
-from workspaces.errors import NotFound
+from workspaces.errors import NotFound, WorkspaceClosed
 from workspaces.models import ApiKey, Invitation, Person, PersonalToken, Source, Workspace, WorkspaceRow
 from workspaces.types import WorkspaceRef
 
@@ -30,6 +30,12 @@ _INVITATION = _OTHERS.format(workspace=_WORKSPACE, function="lastro_invitation")
 _OF_PERSON = """
 SELECT w.* FROM lastro_workspaces_of(%s) f JOIN workspaces_workspace w ON w.id = f.workspace_id ORDER BY w.name
 """
+
+
+def require_open() -> None:
+    """Refuse what would make or change something in a bound workspace that is closed (PL-5b)."""
+    if Workspace.objects.filter(id=binding.bound_workspace_id(), closed_at__isnull=False).exists():
+        raise WorkspaceClosed
 
 
 def one(rows: "QuerySet[Row] | type[Row]", **lookup: Any) -> Row:

@@ -12,8 +12,8 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -24,7 +24,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from workspaces import coherence
@@ -38,34 +38,50 @@ NONCE_BYTES = 12
 SEAL_BYTES = NONCE_BYTES + 16
 """How much longer what is sealed is than what it holds: the nonce and the tag."""
 KEPT_UNWRAPPED_SECONDS = 60.0
-CHUNK_BYTES = 64 * 1024
 DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
 NOTHING_SEEN: Mapping[UUID, Seen] = MappingProxyType({})
 
 _encoder = msgspec.msgpack.Encoder(uuid_format="bytes")
-_unwrapped: dict[UUID, tuple[Key, float]] = {}
+_unwrapped: dict[UUID, tuple[list[Key], float]] = {}
 
 
 class KeyWrapper(Protocol):
-    """Wraps keys under the deployment's master key. A KMS is another class with these two methods."""
+    """Wraps keys under the deployment's master key. A KMS is another class with these methods.
+
+    `is_newest` tells whether something lies under the key that wraps now, and not under one before it.
+    """
 
     def wrap(self, secret: bytes, *, context: bytes) -> bytes: ...
 
     def unwrap(self, wrapped: bytes, *, context: bytes) -> bytes: ...
 
+    def is_newest(self, wrapped: bytes, *, context: bytes) -> bool: ...
+
 
 class LocalMasterKey:
-    """The master key of this process, from the environment or a key file."""
+    """The master key of this process, from the environment or a key file, and those before it, which only unwrap."""
 
-    def __init__(self, secret: bytes) -> None:
-        self._key = Key(id=UUID(int=0), secret=secret)
+    def __init__(self, secret: bytes, *previous: bytes) -> None:
+        self._key, *self._previous = (Key(id=UUID(int=0), secret=each) for each in (secret, *previous))
 
     def wrap(self, secret: bytes, *, context: bytes) -> bytes:
         return seal(self._key, secret, context=context)
 
     def unwrap(self, wrapped: bytes, *, context: bytes) -> bytes:
-        return unseal(self._key, wrapped, context=context)
+        for key in (self._key, *self._previous):
+            with suppress(Tampered):
+                return unseal(key, wrapped, context=context)
+        raise Tampered
+
+    def is_newest(self, wrapped: bytes, *, context: bytes) -> bool:
+        with suppress(Tampered):
+            return bool(unseal(self._key, wrapped, context=context))
+        return False
+
+
+class _Stale(Exception):
+    """What was seen of some keys does not fit together: one has a new secret since."""
 
 
 def context_of(*parts: object) -> bytes:
@@ -87,37 +103,6 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
         raise Tampered from error
 
 
-def sealed_chunks(key: Key, parts: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
-    """Seal a file of any size in chunks of 64 KiB, as its bytes come; there is always at least one (PL-12).
-
-    Each is bound to `context` (which object it belongs to), to its index, and to whether it is the last.
-    """
-    index, waiting = 0, bytearray()
-    for part in parts:
-        waiting += part
-        while len(waiting) > CHUNK_BYTES:
-            yield seal(key, bytes(waiting[:CHUNK_BYTES]), context=context_of(*context, index, False))
-            del waiting[:CHUNK_BYTES]
-            index += 1
-    yield seal(key, bytes(waiting), context=context_of(*context, index, True))
-
-
-def opened_chunks(key: Key, chunks: Iterable[bytes], *, context: tuple[object, ...]) -> Iterator[bytes]:
-    """Open what `sealed_chunks` gave, in order; no byte of a chunk leaves before it is verified (PL-12).
-
-    Raises Tampered at the first chunk that was altered or moved, and at the end of a file that was cut.
-    """
-    index, sealed = 0, None
-    for following in chunks:
-        if sealed is not None:
-            yield unseal(key, sealed, context=context_of(*context, index, False))
-            index += 1
-        sealed = following
-    if sealed is None:
-        raise Tampered
-    yield unseal(key, sealed, context=context_of(*context, index, True))
-
-
 def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:
     """Make the encryption key and the hash key of a new workspace, before its row is committed."""
     with bound(workspace.id):
@@ -128,17 +113,20 @@ def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:
 
 def workspace_key(workspace: WorkspaceRef) -> Key:
     """Give the key that wraps the workspace's data keys."""
-    return _of_workspace(workspace, workspace.key_id)
+    return _of_workspace(workspace, workspace.key_id)[0]
 
 
 def make_key(workspace: WorkspaceRef, *, key_id: UUID, purpose: str, under: Key, now: datetime) -> Key:
-    """Make a key of the workspace, wrapped by another one."""
+    """Make a key of the workspace, wrapped by another one.
+
+    The database refuses one that is wrapped by a secret which has been replaced: then that is opened anew (PL-12).
+    """
     key = Key(id=key_id, secret=os.urandom(32))
-    wrapped = seal(under, key.secret, context=_wrap_context(key_id, workspace.id, purpose))
-    with bound(workspace.id):
-        WrappedKey.objects.create(
-            id=key_id, purpose=purpose, wrapped_by=under.id, wrapped=wrapped, created_at=now
-        )
+    try:
+        _keep_key(workspace, key, purpose, under, now)
+    except IntegrityError:
+        chain = [under.id] if under.id != workspace.key_id else []
+        _keep_key(workspace, key, purpose, open_key_anew(workspace, *chain), now)
     return key
 
 
@@ -146,18 +134,34 @@ def open_key(workspace: WorkspaceRef, *chain: UUID | None, seen: Mapping[UUID, S
     """Unwrap the last key of a chain below the workspace's own, outermost first; None is no link.
 
     Links that were not seen yet are looked for in the hot store, in one call, and in the database of the keys what it
-    does not have (WM-19). Raises KeyDestroyed when a link is gone.
+    does not have (WM-19). Where they do not fit together, since one has a new secret, the database is asked for all.
+    Raises KeyDestroyed when a link is gone.
     """
-    key, links = workspace_key(workspace), [key_id for key_id in chain if key_id is not None]
-    unseen = [key_id for key_id in links if key_id not in seen]
+    ids = [key_id for key_id in chain if key_id is not None]
+    unseen = [key_id for key_id in ids if key_id not in seen]
     seen = {**seen, **dict(zip(unseen, coherence.look_at(list(map(hot_name, unseen))), strict=True))}
-    for key_id in links:
-        link = _wrapped(hot_name(key_id), seen[key_id], partial(find_wrapped, workspace, key_id))
-        if link.wrapped_by != key.id or link.is_barred:
-            raise KeyDestroyed
-        context = _wrap_context(key_id, workspace.id, link.purpose)
-        key = Key(id=key_id, secret=unseal(key, link.wrapped, context=context))
-    return key
+    find = {key_id: partial(find_wrapped, workspace, key_id) for key_id in ids}
+    links = [_wrapped(hot_name(key_id), seen[key_id], find[key_id]) for key_id in ids]
+    try:
+        return _opened(workspace, links)
+    except _Stale:
+        return open_key_anew(workspace, *ids)
+
+
+def open_key_anew(workspace: WorkspaceRef, *chain: UUID) -> Key:
+    """Unwrap the last key of a chain by what the database of the keys says now, past all that is kept."""
+    root = find_wrapped(workspace, workspace.key_id)
+    _keep_unwrapped(workspace.key_id, _unwrapped_by_master(root, workspace.id))
+    try:
+        return _opened(workspace, [find_wrapped(workspace, key_id) for key_id in chain])
+    except _Stale as error:
+        raise Tampered from error
+
+
+def root_at(workspace: WorkspaceRef, generation: int) -> Key | None:
+    """Give the workspace's key of a generation, where it is kept."""
+    keys = _of_workspace(workspace, workspace.key_id)
+    return next((key for key in keys if key.generation == generation), None)
 
 
 def find_wrapped(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
@@ -166,7 +170,21 @@ def find_wrapped(workspace: WorkspaceRef, key_id: UUID) -> Wrapped:
         row = WrappedKey.objects.filter(id=key_id).first()
     if row is None:
         raise KeyDestroyed
-    return Wrapped(row.id, row.purpose, row.wrapped_by, bytes(row.wrapped), row.barred_by is not None)
+    return wrapped_of(row)
+
+
+def wrapped_of(row: WrappedKey) -> Wrapped:
+    """Give a row as a value."""
+    return Wrapped(
+        id=row.id,
+        purpose=row.purpose,
+        wrapped_by=row.wrapped_by,
+        wrapped=bytes(row.wrapped),
+        is_barred=row.barred_by is not None,
+        generation=row.generation,
+        under=row.under,
+        previous=bytes(row.previous or b""),
+    )
 
 
 def hot_name(key_id: UUID) -> Name:
@@ -178,19 +196,20 @@ def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
     """Destroy keys now; whatever they sealed is gone (PR-15)."""
     for key_id in key_ids:
         if key_id is not None:
-            with _changing(workspace, key_id) as row:
+            with changing_key(workspace, key_id) as row:
                 row.delete()
 
 
 def bar_keys(workspace: WorkspaceRef, *key_ids: UUID, by: UUID) -> None:
     """Let keys open nothing from now on, in every process: what they sealed is being erased (PR-11)."""
     for key_id in key_ids:
-        with _changing(workspace, key_id) as row:
+        with changing_key(workspace, key_id) as row:
             row.update(barred_by=by)
 
 
 @contextmanager
-def _changing(workspace: WorkspaceRef, key_id: UUID) -> Iterator[QuerySet[WrappedKey]]:
+def changing_key(workspace: WorkspaceRef, key_id: UUID) -> Iterator[QuerySet[WrappedKey]]:
+    """Change the row of a key, alone and in both stores."""
     # The lock first: while it is held nobody lifts the marker.
     with bound(workspace.id), transaction.atomic():
         coherence.lock(hot_name(key_id))
@@ -227,7 +246,7 @@ def destroy_retired(workspace: WorkspaceRef, key_ids: Sequence[UUID]) -> None:
 
 def keyed_hash(workspace: WorkspaceRef, purpose: str, *parts: str) -> bytes:
     """Hash a name that must not be stored, with the workspace's hash key (HMAC-SHA-256)."""
-    return _hash(_of_workspace(workspace, workspace.hash_key_id), purpose, *parts)
+    return _hash(_of_workspace(workspace, workspace.hash_key_id)[0], purpose, *parts)
 
 
 def deployment_mac(purpose: str, message: bytes) -> bytes:
@@ -253,12 +272,12 @@ def mac(key: Key, purpose: str, message: bytes) -> bytes:
 
 def wrap_by_master(secret: bytes, *, context: bytes) -> bytes:
     """Seal a secret of the deployment itself under its master key (PL-12)."""
-    return _master().wrap(secret, context=context)
+    return master().wrap(secret, context=context)
 
 
 def unwrap_by_master(wrapped: bytes, *, context: bytes) -> bytes:
     """Open what `wrap_by_master` sealed for the same context. Raises Tampered."""
-    return _master().unwrap(wrapped, context=context)
+    return master().unwrap(wrapped, context=context)
 
 
 def forget_unwrapped_keys() -> None:
@@ -270,20 +289,54 @@ def _hash(key: Key, purpose: str, *parts: str) -> bytes:
     return hmac.new(key.secret, context_of(purpose, *parts), hashlib.sha256).digest()
 
 
-def _master() -> KeyWrapper:
-    return LocalMasterKey(settings.LASTRO_MASTER_KEY)
+def master() -> KeyWrapper:
+    """Give what wraps keys under the deployment's master key."""
+    return LocalMasterKey(settings.LASTRO_MASTER_KEY, *settings.LASTRO_MASTER_KEYS_PREVIOUS)
 
 
-def _wrap_context(key_id: UUID, workspace_id: UUID | None, purpose: str) -> bytes:
-    return context_of("key", key_id, workspace_id, purpose)
+def wrap_context(key_id: UUID, workspace_id: UUID | None, purpose: str, generation: int = 0) -> bytes:
+    """Write the associated data of a wrapped key."""
+    return context_of("key", key_id, workspace_id, purpose, *([generation] if generation else []))
 
 
 def _wrapped_by_master(key_id: UUID, workspace_id: UUID | None, purpose: str) -> bytes:
-    return _master().wrap(os.urandom(32), context=_wrap_context(key_id, workspace_id, purpose))
+    return master().wrap(os.urandom(32), context=wrap_context(key_id, workspace_id, purpose))
 
 
-def _of_workspace(workspace: WorkspaceRef, key_id: UUID) -> Key:
-    return _kept(key_id, workspace.id, lambda: find_wrapped(workspace, key_id))
+def _keep_key(workspace: WorkspaceRef, key: Key, purpose: str, under: Key, now: datetime) -> None:
+    wrapped = seal(under, key.secret, context=wrap_context(key.id, workspace.id, purpose))
+    with bound(workspace.id):
+        WrappedKey.objects.create(
+            id=key.id,
+            purpose=purpose,
+            wrapped_by=under.id,
+            under=under.generation,
+            wrapped=wrapped,
+            created_at=now,
+        )
+
+
+def _of_workspace(workspace: WorkspaceRef, key_id: UUID) -> list[Key]:
+    return _kept(key_id, workspace.id, partial(find_wrapped, workspace, key_id))
+
+
+def _opened(workspace: WorkspaceRef, links: Sequence[Wrapped]) -> Key:
+    """Open a chain: of each link the secret under which the next one lies."""
+    if not links:
+        return workspace_key(workspace)
+    generations = [link.under for link in links[1:]] + [links[-1].generation]
+    root = root_at(workspace, links[0].under)
+    if root is None:
+        raise _Stale
+    key: Key = root
+    for link, generation in zip(links, generations, strict=True):
+        if link.wrapped_by != key.id or link.is_barred:
+            raise KeyDestroyed
+        if not link.at(generation):
+            raise _Stale
+        context = wrap_context(link.id, workspace.id, link.purpose, generation)
+        key = Key(link.id, unseal(key, link.at(generation), context=context), generation)
+    return key
 
 
 def _wrapped(name: Name, seen: Seen, find: Callable[[], Wrapped]) -> Wrapped:
@@ -294,10 +347,10 @@ def _wrapped(name: Name, seen: Seen, find: Callable[[], Wrapped]) -> Wrapped:
 
 def _deployment_key() -> Key:
     try:
-        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)
+        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)[0]
     except KeyDestroyed:
         _make_deployment_key()
-        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)
+        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)[0]
 
 
 def _make_deployment_key() -> None:
@@ -316,14 +369,26 @@ def _stored_deployment_key() -> Wrapped:
     return Wrapped(row.id, row.purpose, None, bytes(row.wrapped))
 
 
-def _kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) -> Key:
-    """Give an unwrapped key that this process keeps for a while, or unwrap it."""
+def _kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) -> list[Key]:
+    """Give an unwrapped key that this process keeps for a while, or unwrap it; after it the one before, if any."""
     found = _unwrapped.get(key_id)
     if found is not None and time.monotonic() < found[1]:
         return found[0]
     name = hot_name(key_id)
     stored = _wrapped(name, coherence.look(name), find)
-    context = _wrap_context(key_id, workspace_id, stored.purpose)
-    key = Key(id=key_id, secret=_master().unwrap(stored.wrapped, context=context))
-    _unwrapped[key_id] = key, time.monotonic() + KEPT_UNWRAPPED_SECONDS
-    return key
+    return _keep_unwrapped(key_id, _unwrapped_by_master(stored, workspace_id))
+
+
+def _keep_unwrapped(key_id: UUID, keys: list[Key]) -> list[Key]:
+    _unwrapped[key_id] = keys, time.monotonic() + KEPT_UNWRAPPED_SECONDS
+    return keys
+
+
+def _unwrapped_by_master(stored: Wrapped, workspace_id: UUID | None) -> list[Key]:
+    keys = []
+    for generation in (stored.generation, stored.generation - 1):
+        if stored.at(generation):
+            context = wrap_context(stored.id, workspace_id, stored.purpose, generation)
+            secret = master().unwrap(stored.at(generation), context=context)
+            keys.append(Key(stored.id, secret, generation))
+    return keys

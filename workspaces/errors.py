@@ -175,6 +175,14 @@ class RoleNotAllowed(Problem):
     title = "This change of roles is not allowed"
 
 
+class WorkspaceClosed(Problem):
+    """Nothing is made or changed in a workspace that is closed (PL-5b)."""
+
+    code = "workspace_closed"
+    status = 409
+    title = "The workspace is closed"
+
+
 class InvitationInvalid(Problem):
     code = "invitation_invalid"
     status = 404

@@ -30,7 +30,7 @@ def sign(document: Mapping[str, Any]) -> dict[str, Any]:
     one passes for another. Raises rfc8785.CanonicalizationError for what has no canonical form.
     """
     key = _current()
-    secret = encryption.unwrap_by_master(bytes(key.wrapped), context=_context(key.id))
+    secret = encryption.unwrap_by_master(bytes(key.wrapped), context=context_of(key.id))
     return signatures.signed(document, secret=secret)
 
 
@@ -84,11 +84,12 @@ def _new_key(*, now: datetime) -> SigningKey:
     secret = Ed25519PrivateKey.generate()
     public = secret.public_key().public_bytes_raw()
     key_id = signatures.key_id_of(public)
-    wrapped = encryption.wrap_by_master(secret.private_bytes_raw(), context=_context(key_id))
+    wrapped = encryption.wrap_by_master(secret.private_bytes_raw(), context=context_of(key_id))
     return SigningKey(id=key_id, public_key=public, wrapped=wrapped, created_at=now)
 
 
-def _context(key_id: str) -> bytes:
+def context_of(key_id: str) -> bytes:
+    """Write the associated data of a signing key's secret."""
     return encryption.context_of("signing key", key_id)
 
 

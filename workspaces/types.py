@@ -27,6 +27,7 @@ class WorkspaceRef(msgspec.Struct, frozen=True):
     name: str
     key_id: UUID
     hash_key_id: UUID
+    is_closed: bool = False
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -96,10 +97,14 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 class Key(msgspec.Struct, frozen=True):
-    """An unwrapped 256-bit key and the id that names it. Never stored, never logged."""
+    """An unwrapped 256-bit key and the id that names it. Never stored, never logged.
+
+    A key that was given a new secret is of the next generation; what it wraps says under which one (PL-12).
+    """
 
     id: UUID
     secret: bytes
+    generation: int = 0
 
     def __repr__(self) -> str:
         return f"Key(id={self.id})"
@@ -108,7 +113,8 @@ class Key(msgspec.Struct, frozen=True):
 class Wrapped(msgspec.Struct, frozen=True, array_like=True):
     """A key as it is stored: sealed under the key that `wrapped_by` names (none: the deployment's master key).
 
-    One that is barred opens nothing any more: what it sealed is being erased (PR-11).
+    One that is barred opens nothing any more: what it sealed is being erased (PR-11). `under` is the generation of
+    the key that wraps it. While what it wraps moves to a new secret, `previous` is the one before (PL-12).
     """
 
     id: UUID
@@ -116,6 +122,14 @@ class Wrapped(msgspec.Struct, frozen=True, array_like=True):
     wrapped_by: UUID | None
     wrapped: bytes
     is_barred: bool = False
+    generation: int = 0
+    under: int = 0
+    previous: bytes = b""
+
+    def at(self, generation: int) -> bytes:
+        """Give the wrapped secret of a generation; nothing where it is not kept."""
+        kept = {self.generation: self.wrapped, self.generation - 1: self.previous}
+        return kept.get(generation, b"")
 
 
 class PublicKey(msgspec.Struct, frozen=True):

@@ -51,6 +51,7 @@ STATUSES: Mapping[str, tuple[str, str, Any]] = {
     "denied": ("bad", "x", _("Denied")),
     "withdrawn": ("", "x", _("Withdrawn")),
     "failed": ("bad", "triangle-alert", _("Failed")),
+    "ready": ("ok", "check", _("Ready")),
     "draft": ("info", "clock", _("Draft")),
     "held": ("warn", "lock", _("Legal hold")),
     "expiring": ("warn", "clock", _("Expires soon")),

@@ -240,7 +240,7 @@ def _decide(request: Any, change: ChangeRequest, act: str, form: DecisionForm) -
     if act == "approve":
         return gate.approve(change_id=change.id, reason=reason, seen=seen, by=by, now=now)
     if act == "publish":
-        return gate.publish(change_id=change.id, seen=seen, by=by, now=now)
+        return gate.publish(change_id=change.id, reason=reason, seen=seen, by=by, now=now)
     if act == "break-glass":
         return gate.break_glass(change_id=change.id, reason=reason, seen=seen, by=by, now=now)
     settle = deny_request if act == "deny" else withdraw_request

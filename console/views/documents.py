@@ -2,6 +2,7 @@
 
 import functools
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -10,16 +11,21 @@ import msgspec
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
 
 from console.approvals import waiting_for
+from console.changes import changes_of
+from console.forms import MaskingForm
 from console.pages import asked_version, here, see_other, workspace_page
 from console.rows import Tab
 from privacy.rules.documents import require_kind
 from workspaces import access, documents
 from workspaces.models import Document
 from workspaces.rules.documents import schema
+from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.documents import versions
+from workspaces.selectors.masking import FIELD, kept_of
 
 READERS = ("propose_documents", "approve_documents", "publish_documents", "view_audit", "request_erasure")
 VERSIONS_SHOWN = 20
@@ -48,6 +54,14 @@ class LiveVersion(msgspec.Struct, frozen=True):
     live: bool = True
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """What masking keeps of a value (None: the field is left out), and how many of each kind were masked."""
+
+    text: str | None
+    unchanged: bool
+    counts: list[tuple[str, int]]
+
+
 @require_safe
 @workspace_page(*READERS)
 def document(request: Any, kind: str) -> HttpResponse:
@@ -55,11 +69,36 @@ def document(request: Any, kind: str) -> HttpResponse:
     require_kind(kind)
     if kind not in DOCUMENT_TITLES:
         return see_other(here(request, "types" if kind == "object-types" else "features"))
+    context = _shown(request, kind)
+    form = MaskingForm() if kind == "masking" and context["document"]["live"] else None
+    return render(request, "console/document.html", {**context, "form": form})
+
+
+@require_POST
+@sensitive_post_parameters("value")
+@workspace_page(*READERS)
+def masking_preview(request: Any) -> HttpResponse:
+    """Show what masking keeps of a value; it is in no address, and nothing of it is stored or logged (PR-5)."""
+    form = MaskingForm(request.POST)
+    valid = form.is_valid()
+    context = {**_shown(request, "masking"), "form": form, "kept": _kept(form) if valid else None}
+    return render(request, "console/document.html", context, status=200 if valid else 422)
+
+
+def _kept(form: MaskingForm) -> Kept:
+    value = form.cleaned_data["value"]
+    masked = kept_of(value, pii=form.pii, example_key=secrets.token_bytes())
+    text = masked.fields.get(FIELD)
+    return Kept(text=text, unchanged=text == value, counts=sorted(masked.counts.items()))
+
+
+def _shown(request: Any, kind: str) -> dict[str, Any]:
+    """Show the live version of a document, or the one that the address asks for."""
     head = head_of(kind)
     number = asked_version(request)
     shown = head if number is None else access.one(versions(kind), version=number)
     title, description = DOCUMENT_TITLES[kind]
-    context = {
+    return {
         "document": {
             "kind": kind,
             "title": title,
@@ -77,8 +116,14 @@ def document(request: Any, kind: str) -> HttpResponse:
         ],
         "versions": versions_shown(request, kind, head.version),
         "waiting": waiting_for(request, kind),
+        **changes_of_document(request, kind),
     }
-    return render(request, "console/document.html", context)
+
+
+def changes_of_document(request: Any, kind: str) -> dict[str, Any]:
+    """Give the audit beside a document (CO-7)."""
+    filters = AuditFilter(object_kind="document", object_id=kind)
+    return changes_of(request, filters, object=f"document:{kind}")
 
 
 def head_of(kind: str) -> Document:

@@ -172,6 +172,7 @@ def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
     return {
         "profile": _row(request, profile, held=_held(request, profile)),
         "tabs": tabs,
+        "package_url": here(request, "package_new", profile.id) if "build_package" in may else "",
         "erase_url": here(request, "profile_erase", profile.id) if "request_erasure" in may else "",
         "hold_url": here(request, "profile_hold", profile.id) if "place_hold" in may else "",
     }

@@ -16,7 +16,14 @@ from console.approvals import carried_out, waiting_for
 from console.effects import check_of
 from console.forms import DraftForm
 from console.pages import actor, asked_version, here, see_other, workspace_page
-from console.views.documents import READERS, head_of, indented, live_version, versions_shown
+from console.views.documents import (
+    READERS,
+    changes_of_document,
+    head_of,
+    indented,
+    live_version,
+    versions_shown,
+)
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import preview
 from privacy.services.approvals import change_document
@@ -100,6 +107,7 @@ def types(request: Any) -> HttpResponse:
         "draft_url": _draft_url(request),
         "waiting": waiting_for(request, "object-types"),
         "versions": versions_shown(request, "object-types", head.version),
+        **changes_of_document(request, "object-types"),
     }
     return render(request, "console/types.html", context)
 

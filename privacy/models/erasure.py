@@ -27,6 +27,7 @@ class ErasureRequest(TenantModel):
         CONVERSATION = "conversation"
         TASK = "task"
         OBJECT = "object"
+        WORKSPACE = "workspace"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     number = models.PositiveIntegerField()
@@ -92,6 +93,8 @@ class ErasureRequest(TenantModel):
         """Name the target by an id that says nothing: of a scope by its keyed hash; empty where it names nobody."""
         if self.scope_hash is not None:
             return bytes(self.scope_hash).hex()
+        if self.target == self.Target.WORKSPACE:
+            return str(self.workspace_id)
         is_handle = self.target == self.Target.HANDLE and self.handle_ids
         found = self.handle_ids[0] if is_handle else self.profile_id
         return str(found or "")

@@ -15,6 +15,11 @@ Refusal = Literal["no_match", "legal_hold", "identity_not_verified", "duplicate"
 REFUSALS: tuple[Refusal, ...] = ("no_match", "legal_hold", "identity_not_verified", "duplicate")
 
 STEPS = ("barrier", "working_memory", "packages", "people", "verify", "receipt")
+CLOSING = (
+    *("credentials", "all_states", "all_packages", "all_people", "remains"),
+    *("keys", "nothing_left", "receipt"),
+)
+"""The steps of closing a workspace (PL-5b)."""
 
 NOT_PROVED = (
     "Copies that were made outside the server before, such as exports, screenshots and logs of other systems.",

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -136,6 +136,19 @@ def runs() -> QuerySet[PackageRun]:
     return PackageRun.objects.select_related("profile")
 
 
+def runs_in_state(state: str, *, now: datetime) -> QuerySet[PackageRun]:
+    """List the packages that are `open`, `ready`, `expired`, `revoked` or `failed` at a moment; else all of them."""
+    is_over = Q(status=PackageRun.Status.READY, expires_at__lte=now)
+    chosen = {
+        "open": Q(status__in=PackageRun.OPEN),
+        "ready": Q(status=PackageRun.Status.READY, expires_at__gt=now),
+        "expired": Q(status=PackageRun.Status.EXPIRED) | is_over,
+        "revoked": Q(status=PackageRun.Status.REVOKED),
+        "failed": Q(status=PackageRun.Status.FAILED),
+    }
+    return runs().filter(chosen.get(state, Q()))
+
+
 def find_run(run_id: UUID) -> PackageRun:
     """Give a package. Raises NotFound."""
     return access.one(runs(), id=run_id)
@@ -146,12 +159,12 @@ def counts_of(run: PackageRun) -> dict[str, int]:
     return {file["name"]: file["records"] for file in run.files if file["name"].endswith(".jsonl")}
 
 
-def await_run(run_id: UUID) -> PackageRun:
+def await_run(run_id: UUID, *, is_patient: bool = True) -> PackageRun:
     """Give a package as soon as it is built, and as it is after 4 seconds or while another call of this process waits.
 
     It asks the database every tenth of a second; one thread of the process at most is kept so.
     """
-    if not _waiting.acquire(blocking=False):
+    if not (is_patient and _waiting.acquire(blocking=False)):
         return find_run(run_id)
     try:
         until = time.monotonic() + WAIT_SECONDS

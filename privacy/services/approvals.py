@@ -51,9 +51,18 @@ def approve(
 
 
 @transaction.atomic
-def publish(*, change_id: UUID, seen: str = "", by: Decider, now: datetime) -> ChangeRequest:
-    """Put a change into force that has what it takes, at once or at the time that the author asked for."""
-    return _publish(approvals.locked(change_id, seen=seen), by=by, now=now)
+def publish(
+    *, change_id: UUID, reason: str = "", seen: str = "", by: Decider, now: datetime
+) -> ChangeRequest:
+    """Put a change into force that has what it takes, at once or at the time that the author asked for.
+
+    A reason of who publishes is an audit entry of its own; the publication's has the reason of the change.
+    """
+    change = approvals.locked(change_id, seen=seen)
+    published = _publish(change, by=by, now=now)
+    if reason:
+        approvals.note("release", change, actor=by.actor, reason=reason, now=now)
+    return published
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ from agentstate.services import erasure as states
 from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import blocking_holds, is_whole_profile
+from privacy.services import closing
 from workspaces import access, documents, encryption
 from workspaces.barriers import lock_holds
 from workspaces.models import Erasure, Handle, Profile, Tombstone
@@ -31,6 +32,8 @@ def begin(
        is read, also not from a copy that a process or the hot store still has.
     A crash between the two leaves an approved request that has begun, which a worker takes up (`stand`).
     """
+    if request.target == ErasureRequest.Target.WORKSPACE:
+        return closing.begin(workspace=workspace, request=request, now=now)
     lock_holds()
     if is_held_back and blocking_holds(request, now=now).exists():
         return False

@@ -1,46 +1,32 @@
 """Running an erasure, step by step; a worker that was killed is followed by another one (PR-13)."""
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
-import msgspec
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from agentstate.models import State
 from agentstate.services import erasure as states
 from privacy.models import ErasureRequest, ErasureStep, PackageRun
-from privacy.services import barriers, receipts
+from privacy.services import barriers, closing, receipts
 from privacy.services.packages import Erased, erase_packages
+from privacy.services.work import NotErased, Work, claim, note_progress, release, renew, waiting
 from workspaces import access, encryption
 from workspaces.barriers import digest_key, note_erased
 from workspaces.encryption import retire_keys
+from workspaces.errors import KeyDestroyed
 from workspaces.models import ErasedItem, Erasure, Handle, Profile, WrappedKey
 from workspaces.types import Key, WorkspaceRef
 
 Status = ErasureRequest.Status
-LEASE = timedelta(seconds=60)
 PAUSE_SECONDS = 0.05
 PATIENCE = 100
 NOTHING_LEFT = Erased()
-
-
-class Work(msgspec.Struct, frozen=True):
-    """One erasure as its steps see it."""
-
-    workspace: WorkspaceRef
-    request: ErasureRequest
-    erasure: Erasure
-    key: Key
-    now: datetime
-
-
-class NotErased(RuntimeError):
-    """Something that an erasure covers is still there: it is looked at again, and never reported as gone."""
 
 
 def run(*, workspace: WorkspaceRef, request_id: UUID) -> bool:
@@ -51,15 +37,23 @@ def run(*, workspace: WorkspaceRef, request_id: UUID) -> bool:
     3. Do the steps that have not ended, each in transactions of its own that can be repeated.
     """
     with access.bound(workspace.id):
-        if not _claim(request_id):
+        if not claim(request_id):
             return False
         request = ErasureRequest.objects.select_related("erasure").get(id=request_id)
         if request.erasure is None and not barriers.begin(
             workspace=workspace, request=request, now=timezone.now()
         ):
-            _release(request_id)
+            release(request_id)
             return False
         return _run_steps(workspace, request_id)
+
+
+def run_to_the_end(*, workspace: WorkspaceRef, request_id: UUID) -> None:
+    """Run an approved erasure until it is complete, beside any other worker that has it: for a command."""
+    with access.bound(workspace.id):
+        while ErasureRequest.objects.get(id=request_id).is_open:
+            if not run(workspace=workspace, request_id=request_id):
+                time.sleep(PAUSE_SECONDS)
 
 
 def reached(step: str) -> None:
@@ -68,20 +62,18 @@ def reached(step: str) -> None:
 
 def due(now: datetime) -> list[UUID]:
     """List the requests of the bound workspace that a worker may take up."""
-    waiting = ErasureRequest.objects.filter(status__in=[Status.APPROVED, Status.RUNNING])
-    free = waiting.filter(Q(claimed_until=None) | Q(claimed_until__lt=now))
-    return list(free.order_by("approved_at").values_list("id", flat=True))
+    return list(waiting(now).order_by("approved_at").values_list("id", flat=True))
 
 
 def _run_steps(workspace: WorkspaceRef, request_id: UUID) -> bool:
     request = ErasureRequest.objects.select_related("erasure").get(id=request_id)
     assert request.erasure is not None  # noqa: S101  (it has begun)
-    work = Work(workspace, request, request.erasure, digest_key(workspace, request.erasure), timezone.now())
+    work = Work(workspace, request, request.erasure, _digest_key(workspace, request), timezone.now())
     for step in request.steps.filter(ended_at=None).order_by("position"):
         _begin_step(step)
         reached(step.name)
         if not _STEPS[step.name](work):
-            _release(request_id)
+            release(request_id)
             return False
         reached(f"{step.name}.done")
         _end_step(step)
@@ -101,10 +93,10 @@ def _erase_states(work: Work) -> bool:
     barriers.stand(workspace=work.workspace, request_id=work.request.id)
     for _ in range(PATIENCE):
         left = states.erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)
-        _note_progress(work, "working_memory", states.KIND)
+        note_progress(work, "working_memory", states.KIND)
         if not left:
             return True
-        if not _renew(work.request.id):
+        if not renew(work.request.id):
             return False
         reached("working_memory.batch")
         time.sleep(PAUSE_SECONDS if left < states.BATCH else 0)
@@ -117,9 +109,9 @@ def _erase_packages(work: Work) -> bool:
     for run_id in PackageRun.objects.filter(profile_id__in=named).values_list("id", flat=True):
         note_erased(work.erasure, "packages", run_id, run_id.bytes, key=work.key)
     while erase_packages(workspace=work.workspace, profile_ids=named) != NOTHING_LEFT:
-        if not _renew(work.request.id):
+        if not renew(work.request.id):
             return False
-    _note_progress(work, "packages", "packages")
+    note_progress(work, "packages", "packages")
     return True
 
 
@@ -135,7 +127,7 @@ def _erase_people(work: Work) -> bool:
     for profile in Profile.objects.filter(erasure_id=work.erasure.id):
         note_erased(work.erasure, "profiles", profile.id, profile.id.bytes, key=work.key)
         profile.delete()
-    _note_progress(work, "people", "handles")
+    note_progress(work, "people", "handles")
     return True
 
 
@@ -171,7 +163,8 @@ def _complete(work: Work) -> bool:
     Erasure.objects.filter(id=work.erasure.id).update(ended_at=request.ended_at)
     ErasureStep.objects.filter(request=request, ended_at=None).update(ended_at=request.ended_at)
     ErasedItem.objects.filter(erasure=work.erasure).delete()
-    retire_keys(work.workspace, work.erasure.id)
+    last = closing.last_keys(work) if request.target == ErasureRequest.Target.WORKSPACE else []
+    retire_keys(work.workspace, work.erasure.id, *last)
     return True
 
 
@@ -185,9 +178,15 @@ def counted(erasure: Erasure) -> tuple[dict[str, int], dict[str, str]]:
     return erased, {kind: digest.hexdigest() for kind, digest in folded.items()}
 
 
-def _note_progress(work: Work, step: str, kind: str) -> None:
-    done = work.erasure.items.filter(kind=kind).count()
-    ErasureStep.objects.filter(request=work.request, name=step).update(done=done)
+def _digest_key(workspace: WorkspaceRef, request: ErasureRequest) -> Key:
+    """Give the key of the digests; where a workspace that was closed before is closed again, one of this run."""
+    assert request.erasure is not None  # noqa: S101  (it has begun)
+    try:
+        return digest_key(workspace, request.erasure)
+    except KeyDestroyed:
+        if request.target != ErasureRequest.Target.WORKSPACE:
+            raise
+        return Key(id=request.id, secret=os.urandom(32))
 
 
 def _begin_step(step: ErasureStep) -> None:
@@ -198,22 +197,6 @@ def _end_step(step: ErasureStep) -> None:
     ErasureStep.objects.filter(id=step.id).update(ended_at=timezone.now())
 
 
-def _claim(request_id: UUID) -> bool:
-    now = timezone.now()
-    free = ErasureRequest.objects.filter(id=request_id, status__in=[Status.APPROVED, Status.RUNNING])
-    free = free.filter(Q(claimed_until=None) | Q(claimed_until__lt=now))
-    return free.update(claimed_until=now + LEASE) == 1
-
-
-def _renew(request_id: UUID) -> bool:
-    rows = ErasureRequest.objects.filter(id=request_id, claimed_until__isnull=False)
-    return rows.update(claimed_until=timezone.now() + LEASE) == 1
-
-
-def _release(request_id: UUID) -> None:
-    ErasureRequest.objects.filter(id=request_id).update(claimed_until=None)
-
-
 _STEPS: Mapping[str, Callable[[Work], bool]] = {
     "barrier": _stand,
     "working_memory": _erase_states,
@@ -221,4 +204,5 @@ _STEPS: Mapping[str, Callable[[Work], bool]] = {
     "people": _erase_people,
     "verify": _verify,
     "receipt": _complete,
+    **closing.STEPS,
 }

@@ -14,6 +14,7 @@ from privacy.rules.erasures import Refusal
 from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
 from privacy.services import barriers
+from privacy.services.links import hold_people
 from privacy.types import Resolved, Target
 from workspaces import access, audit, documents, locks
 from workspaces.errors import InvalidInput
@@ -40,8 +41,9 @@ def request_erasure(
     never existed from this answer on (PR-11). A target that names nobody, or one that is being erased already, is
     refused with a reason, and kept. Raises InvalidInput, HotStoreUnavailable, OutcomeUnknown.
     """
+    hold_people()
     found = selectors.resolved(workspace, target)
-    request = _received(workspace, target, found, asker, reason=reason, now=now)
+    request = received(workspace, target, found, asker, reason=reason, now=now)
     refusal = _refusal(request, found)
     audit.record(
         "erasure.request",
@@ -112,9 +114,10 @@ def extend(*, request_id: UUID, actor: Actor, reason: str, now: datetime) -> Era
     return request
 
 
-def _received(
+def received(
     workspace: WorkspaceRef, target: Target, found: Resolved, asker: Asker, *, reason: str, now: datetime
 ) -> ErasureRequest:
+    """Keep a request under the next number, in the caller's transaction."""
     locks.lock(locks.number(b"erasure-numbers"))
     last = ErasureRequest.objects.order_by("-number").values_list("number", flat=True).first()
     regime = documents.live("retention")["retention"].body["regime"]

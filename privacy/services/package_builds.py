@@ -29,6 +29,7 @@ from privacy.selectors.packages import (
 )
 from privacy.services.packages import CHUNKS_AT_ONCE, SWEPT_AT_ONCE, delete_chunks, note
 from workspaces import documents, encryption
+from workspaces.chunks import sealed_chunks
 from workspaces.rules.documents import duration_seconds
 from workspaces.types import Actor, Key, WorkspaceRef
 
@@ -113,7 +114,7 @@ def _build(workspace: WorkspaceRef, run: PackageRun, now: datetime) -> None:
         pass
     contents = Contents(subject_of(workspace, run.profile_id, now=now), package_id=run.id)
     digest = hashlib.sha256()
-    sealed = encryption.sealed_chunks(key, _digested(contents.parts(), digest), context=chunk_context(run))
+    sealed = sealed_chunks(key, _digested(contents.parts(), digest), context=chunk_context(run))
     first, size_bytes = 0, 0
     while batch := list(islice(sealed, CHUNKS_AT_ONCE)):
         _store(run, batch, first=first, step=contents.step)

@@ -18,6 +18,7 @@ from privacy.selectors.packages import (
     token_of,
 )
 from workspaces import access, audit, encryption
+from workspaces.chunks import opened_chunks
 from workspaces.errors import Conflict, KeyDestroyed, NotFound
 from workspaces.models import Profile
 from workspaces.rules.handles import Handle as HandleValue
@@ -138,7 +139,7 @@ def open_download(*, run_id: UUID, token: str, origin: Origin, now: datetime) ->
     for workspace in workspaces_of_link(hashed):
         with access.bound(workspace.id):
             run, key = _opened(workspace, run_id, hashed, origin, now)
-            parts = encryption.opened_chunks(key, _sealed(workspace, run), context=chunk_context(run))
+            parts = opened_chunks(key, _sealed(workspace, run), context=chunk_context(run))
             return Download(run.id, run.size_bytes, _after(next(parts), parts))
     raise NotFound
 

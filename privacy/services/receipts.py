@@ -10,6 +10,7 @@ from privacy.models import ErasureRequest
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import pseudonym_of_actor
 from workspaces import audit, documents, outside, signing
+from workspaces.errors import KeyDestroyed
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 SERVER = Actor(kind="system", id="erasure", name="erasure")
@@ -72,12 +73,20 @@ def _about(workspace: WorkspaceRef, request: ErasureRequest) -> dict[str, Any]:
         "workspace": {"id": str(workspace.id), "slug": workspace.slug},
         "target": request.target,
         "target_id": request.target_id,
-        "asked_by": pseudonym_of_actor(workspace, request.asked_by_kind, request.asked_by_id),
+        "asked_by": _asked_by(workspace, request),
         "requested_at": _moment(request.requested_at),
         "approved_at": _moment(request.approved_at),
         "completed_at": _moment(request.ended_at),
         "documents": {kind: document.version for kind, document in sorted(live.items())},
     }
+
+
+def _asked_by(workspace: WorkspaceRef, request: ErasureRequest) -> str:
+    """Name who asked; of a workspace that was closed before, whose key is gone, only what kind of actor it was."""
+    try:
+        return pseudonym_of_actor(workspace, request.asked_by_kind, request.asked_by_id)
+    except KeyDestroyed:
+        return f"{request.asked_by_kind}:"
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -10,6 +10,7 @@ from django.db import transaction
 from privacy.models import ErasureRequest
 from privacy.rules.erasures import ErasureRecord
 from privacy.services import barriers, erasing
+from privacy.services.work import NotErased
 from workspaces import access, audit, encryption
 from workspaces.barriers import digest_key
 from workspaces.errors import KeyDestroyed
@@ -30,7 +31,7 @@ def reapply(*, workspace: WorkspaceRef, record: ErasureRecord, now: datetime) ->
             return False
         _approve_again(workspace, record, known, now=now)
         if not erasing.run(workspace=workspace, request_id=record.request_id):
-            raise erasing.NotErased(str(record.request_id))
+            raise NotErased(str(record.request_id))
     return True
 
 
@@ -46,7 +47,7 @@ def _approve_again(
     audit.record("erasure.reapply", actor=RESTORER, now=now, on=AuditObject("erasure", str(request.id)))
     if request.erasure_id is None:
         barriers.begin(workspace=workspace, request=request, now=now, is_held_back=False)
-    else:
+    elif request.target != ErasureRequest.Target.WORKSPACE:
         _renew_key(workspace, request.erasure_id, now=now)
 
 

@@ -38,7 +38,6 @@ _PUBLICATION = (
     errors.InvalidDocument,
     errors.WrongVersion,
     errors.Conflict,
-    errors.ApprovalRequired,
     errors.HotStoreUnavailable,
     errors.OutcomeUnknown,
 )
@@ -280,7 +279,7 @@ class DocumentPublicationView(ApiView):
         body=PublishChange,
         is_body_optional=True,
         answer=ChangeAnswer,
-        refusals=_PUBLICATION,
+        refusals=(*_PUBLICATION, errors.ApprovalRequired),
         parameters=(idempotency_key(),),
         examples=(
             example("nothing more to say", {}, is_request=True),
@@ -313,7 +312,9 @@ class DocumentPublicationView(ApiView):
             why = shape.reason or ""
             done = approvals.break_glass(change_id=change.id, reason=why, seen=seen, by=by, now=now)
         else:
-            done = approvals.publish(change_id=change.id, seen=seen, by=by, now=now)
+            done = approvals.publish(
+                change_id=change.id, reason=shape.reason or "", seen=seen, by=by, now=now
+            )
         return Response(_answer(done))
 
 

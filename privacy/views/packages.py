@@ -75,8 +75,9 @@ class ExportView(ApiView):
     def post(self, request: Request) -> Response:
         """Build a zip of all that is kept about a person.
 
-        The answer is 201 with the link if it is built within 4 seconds, else 202 with the run to follow. Who asks while
-        a package of the same person is being built gets that one (PR-18).
+        The answer is 201 with the link if it is built within 4 seconds, else 202 with the run to follow; who sends
+        `Prefer: respond-async` is not kept waiting. Who asks while a package of the same person is being built gets
+        that one (PR-18).
         """
         shape = self.body(request, ExportSubject)
         if (shape.profile_id is None) == (shape.handle is None):
@@ -85,7 +86,8 @@ class ExportView(ApiView):
         # What is remembered for the key is the run alone: its link is told again, and stored nowhere.
         asked = self.once(request, lambda: self._ask(shape))
         wake_builder()
-        run = selectors.await_run(UUID(asked.data["run_id"]))
+        is_patient = request.headers.get("Prefer", "").strip().lower() != "respond-async"
+        run = selectors.await_run(UUID(asked.data["run_id"]), is_patient=is_patient)
         answer = _answer(self.caller.workspace, run)
         return Response(answer, status=201 if answer.status == "ready" else 202)
 
@@ -117,6 +119,8 @@ class ExportRunView(ApiView):
 
 class PackageDownloadView(ApiView):
     tag = "Subject packages"
+    # A HEAD would be audited as a download, and is none.
+    http_method_names = ["get"]
     authentication_classes = ()
     permission_classes = ()
 

@@ -249,6 +249,15 @@ async def forgotten(ours: Any, part: Part) -> Answers:
     return {"status": shown(await got(ours.admin.forget_status(part["request"])))}
 
 
+async def export(ours: Any, part: Part) -> Answers:
+    """A person's package, by their profile, by a handle, and of nobody."""
+    return {
+        "by_profile": shown(await got(ours.admin.export(profile_id=part["profile_id"]))),
+        "by_handle": shown(await got(ours.admin.export(handle=niadra.phone(PHONE)))),
+        "nobody": await got(ours.admin.export(handle=niadra.phone("+55 11 90000-0000"))),
+    }
+
+
 SCENES: dict[str, Scene] = {
     scene.__name__: scene
     for scene in (
@@ -262,6 +271,7 @@ SCENES: dict[str, Scene] = {
         session,
         forget,
         forgotten,
+        export,
     )
 }
 

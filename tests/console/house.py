@@ -22,6 +22,7 @@ from privacy.services.holds import HoldWish
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.models import (
     ApiKey,
@@ -95,6 +96,7 @@ class House(msgspec.Struct, frozen=True):
     hold: UUID
     held: UUID
     change: UUID
+    package: UUID
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -114,6 +116,7 @@ class House(msgspec.Struct, frozen=True):
             "erasure_id": self.requests["completed" if route == "erasure_receipt" else "received"],
             "hold_id": self.hold,
             "form": "csv",
+            "package_id": self.package,
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
@@ -150,6 +153,7 @@ def build_house() -> House:
         workspace, *KEY_SCOPES, name=LONG, source=LONG, agents=[LONG, "closing"], networks=["10.0.0.0/8"]
     )
     _write_canaries(InProcess(key_text))
+    package = build(workspace, {"type": "phone_e164", "value": PHONE})
     _write_about(InProcess(key_text), *OTHERS.values())
     requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
@@ -165,6 +169,7 @@ def build_house() -> House:
             key_text=key_text,
             entry=AuditEntry.objects.get(act="feature.enable").id,
             change=ask_for_a_change(staff["engineer"]).id,
+            package=package.id,
             requests=requests,
             hold=hold,
             held=held,

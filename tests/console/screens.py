@@ -71,6 +71,7 @@ def _house(demo: dict[str, Any]) -> Any:
 
     from tests import factories
     from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_and_hold, ask_for_a_change
+    from tests.privacy.packages import package_of
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
@@ -84,6 +85,7 @@ def _house(demo: dict[str, Any]) -> Any:
     quiet = factories.make_workspace("Boulangerie")
     with access.bound(quiet.id):
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
+    package = package_of(workspace)
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id
     requests, hold, held = ask_and_hold(workspace, staff)
@@ -111,6 +113,7 @@ def _house(demo: dict[str, Any]) -> Any:
             hold=hold,
             held=held,
             change=ask_for_a_change(staff["engineer"]).id,
+            package=package.id,
         )
 
 

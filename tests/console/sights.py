@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from tests.console.house import EVERY_ROLE, NOBODY, WITHOUT_ROLE, House, page_names
 from tests.factories import PASSWORD
 
-ONLY_POSTED = {"sign_out", "theme", "find"}
+ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview"}
 LEADS_ON = {"workspace"}
 # What the browser keeps as a file, and shows no page of.
 FILES = {"erasure_receipt"}
@@ -128,6 +128,13 @@ def _checked_draft(change: Callable[[str], str]) -> Callable[[Page], Any]:
     return act
 
 
+def _tried_masking(page: Page) -> None:
+    page.get_by_label("The field is declared").select_option("true")
+    page.get_by_label("Value").fill("ask ana@example.com, card 4111 1111 1111 1111")
+    _press("Show what is kept")(page)
+    page.get_by_text("[redacted:card]").wait_for()
+
+
 def _made_token(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("nightly report")
     page.get_by_label("Read the audit log").check()
@@ -142,6 +149,12 @@ def _made_key(page: Page) -> None:
     page.get_by_label("agent_state").check()
     page.get_by_label("Reason").fill("A new kiosk")
     _press("Make the key")(page)
+    page.locator("#secret").wait_for()
+
+
+def _made_link(page: Page) -> None:
+    page.get_by_label("Reason").fill("For the person")
+    _press("Make the link")(page)
     page.locator("#secret").wait_for()
 
 
@@ -168,8 +181,14 @@ STATES = (
     Sight(name="a search that was none", address=_at("profiles", "?found=invalid")),
     Sight(name="working memory, filtered away", address=_at("profile_working_memory", "?agent=nobody")),
     Sight(name="working memory, filtered", address=_at("profile_working_memory", "?agent=order-taker")),
+    Sight(name="no package yet", address=_quiet("packages")),
+    Sight(name="packages, filtered away", address=_at("packages", "?state=failed")),
+    Sight(name="package dialog", address=_at("profile"), act=_open_dialog("#package-new")),
+    Sight(name="package revoke dialog", address=_at("package"), act=_open_dialog("#revoke")),
+    Sight(name="package link shown once", address=_at("package_link"), act=_made_link),
     Sight(name="no key yet", address=_quiet("keys")),
     Sight(name="keys, filtered away", address=_at("keys", "?state=revoked")),
+    Sight(name="masking, tried", address=_at("document"), act=_tried_masking),
     Sight(name="no type yet", address=_quiet("types")),
     Sight(name="a type with long names", address=lambda house: _at("type")(house).replace("order", "a" * 40)),
     Sight(name="nothing changed yet", address=_quiet("features")),

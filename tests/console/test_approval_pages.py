@@ -6,6 +6,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 
+from privacy.services.approvals import approve
 from privacy.services.documents import propose_change
 from tests import factories
 from tests.console.conftest import SignedIn
@@ -16,7 +17,7 @@ from workspaces.models import AuditEntry, ChangeRequest, Person
 from workspaces.rules.approvals import GUARDED
 from workspaces.selectors.approvals import needs_approval
 from workspaces.selectors.people import roles_of
-from workspaces.types import ChangeWish, WorkspaceRef
+from workspaces.types import ChangeWish, Decider, WorkspaceRef
 
 
 @pytest.fixture
@@ -73,7 +74,8 @@ def live_version(workspace: WorkspaceRef, kind: str) -> int:
 def count(client: Client, workspace: WorkspaceRef) -> int:
     """Give the number beside Approvals in the navigation."""
     groups = client.get(inbox(workspace)).context["nav"]
-    return int(next(item.count for group in groups for item in group.items if str(item.title) == "Approvals"))
+    counts = {str(item.title): int(item.count) for group in groups for item in group.items}
+    return counts["Approvals"]
 
 
 def test_the_navigation_counts_what_waits_for_one(
@@ -138,6 +140,28 @@ def test_another_person_approves_and_that_publishes(
     assert str(change.id) in closed
 
 
+def test_who_publishes_says_why(
+    aurora: WorkspaceRef, clients: dict[str, Client], people: dict[str, Person], change: ChangeRequest
+) -> None:
+    """PR-2b, CO-5: what one person approved another one publishes, and the log has the reason of each."""
+    with access.bound(aurora.id):
+        by = Decider(people["second"].id, frozenset({"approve_documents"}), factories.SYSTEM)
+        approve(change_id=change.id, reason="Fine", by=by, now=factories.NOON)
+    shown: Any = clients["owner"].get(inbox(aurora, f"{change.id}/"))
+    assert [button.act for button in shown.context["buttons"]] == ["publish", "deny"]
+    assert act(clients["engineer"], aurora, change, "publish").status_code == 403
+    assert act(clients["owner"], aurora, change, "publish", reason="The shops are closed").status_code == 303
+    assert live_version(aurora, "masking") == 2
+    with access.bound(aurora.id):
+        reasons = dict(AuditEntry.objects.filter(object_id="masking").values_list("act", "reason"))
+    assert reasons == {
+        "document.propose": "A new country",
+        "document.approve": "Fine",
+        "document.publish": "A new country",
+        "document.release": "The shops are closed",
+    }
+
+
 def test_who_approves_another_content_than_shown_is_told(
     aurora: WorkspaceRef, clients: dict[str, Client], change: ChangeRequest
 ) -> None:
@@ -181,7 +205,7 @@ def test_breaking_the_glass_names_who_may_and_tells_security(
     change: ChangeRequest,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    """PR-2b, CO-8: who lacks it reads which permission is missing and who holds it; security is told of it."""
+    """PR-2b, CO-8: who lacks it reads what is missing and who holds it; security is told when it is done."""
     refused = text_of(clients["security"].get(inbox(aurora, f"{change.id}/break-glass/")))
     assert "Publish without the approval of a second person" in refused
     assert "Both, Owner" in refused

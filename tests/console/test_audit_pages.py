@@ -252,3 +252,23 @@ def test_an_entry_shows_whether_it_is_in_its_place(aurora: WorkspaceRef, client:
     page = client.get(f"{log(aurora)}{entries[-1].id}/").content.decode()
     assert "Place in the chain" in page
     assert "Verified" in page
+
+
+@pytest.mark.parametrize("path", ["documents/masking/", "types/"])
+def test_the_audit_stands_beside_a_document(aurora: WorkspaceRef, client: Client, path: str) -> None:
+    """CO-7: beside a document stand its last five acts, and a link to the log with that filter."""
+    kind = {"types/": "object-types"}.get(path, "masking")
+    for number in range(7):
+        with access.bound(aurora.id):
+            audit.record(
+                f"document.test{number}",
+                actor=factories.SYSTEM,
+                now=timezone.now(),
+                on=AuditObject("document", kind),
+            )
+    page = client.get(f"/console/w/{aurora.slug}/{path}")
+    assert [change.action for change in page.context["changes"]] == [
+        f"document.test{number}" for number in (6, 5, 4, 3, 2)
+    ]
+    listed = client.get(page.context["audit_url"]).context["entries"]
+    assert {row.object for row in listed} == {kind}

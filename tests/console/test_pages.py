@@ -126,6 +126,7 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
         "profile",
         "approval",
         "four_eyes",
+        "package",
         "erasure",
         "hold_new",
         "retention",
@@ -146,6 +147,7 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "rete": "Retention",
         "appr": "Approvals",
         "four": "Approvals",
+        "pack": "Subject packages",
     }
     assert current == [places[name[:4]]]
 
@@ -178,7 +180,7 @@ def every_answer(house: House, client: Client, who: str) -> dict[str, bytes]:
         address = house.address(name, who)
         asked.append((f"{name} in a dialog", client.get(address, headers={"HX-Target": "dlg"})))
         asked.append((f"{name} unfilled", client.post(address)))
-    return {name: str(answer.headers).encode() + answer.content for name, answer in asked}
+    return {name: str(answer.headers).encode() + answer.getvalue() for name, answer in asked}
 
 
 @as_everybody

@@ -55,18 +55,18 @@ def most_memory_bytes() -> int:
     return int(found) * 1024
 
 
-def killed(workspace: Any, step: str) -> None:
+def killed(workspace: Any, last: str) -> None:
     """Build until a step is reached."""
     from django.utils import timezone
 
     from privacy.selectors import packages as selectors
     from privacy.services import package_builds
 
-    def die(step_reached: str) -> None:
-        if step_reached == step:
+    def end(step: str) -> None:
+        if step == last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    package_builds.reached = die  # type: ignore[assignment]
+    package_builds.reached = end
     selectors.FILES = large_files(SOME_BYTES)
     package_builds.build_next(workspace=workspace, now=timezone.now())
 

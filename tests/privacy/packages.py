@@ -71,6 +71,17 @@ def request(workspace: WorkspaceRef, handle: dict[str, str] = MARIA) -> PackageR
         )
 
 
+def package_of(workspace: WorkspaceRef) -> PackageRun:
+    """Build the package of whoever was seen first."""
+    with access.bound(workspace.id):
+        profile = Profile.objects.order_by("created_at")[0]
+        run = packages.request_package(
+            workspace=workspace, profile_id=profile.id, actor=factories.SYSTEM, now=timezone.now()
+        )
+        assert package_builds.build_next(workspace=workspace, now=timezone.now())
+        return run.refresh()
+
+
 def build(workspace: WorkspaceRef, handle: dict[str, str] = MARIA) -> PackageRun:
     """Ask for somebody's package and build it, as a worker does."""
     run = request(workspace, handle)

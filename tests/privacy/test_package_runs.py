@@ -99,12 +99,14 @@ def test_a_package_that_is_built_in_time_is_answered_with_201(
 def test_one_call_of_a_process_waits(
     aurora: WorkspaceRef, admin: InProcess, maria: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PR-18: while one call waits, another answers 202 at once, so that no process is full of waiting calls."""
+    """PR-18: while one call waits, another answers 202 at once; so does one that asks not to be kept waiting."""
     monkeypatch.setattr(selectors, "WAIT_SECONDS", 30.0)
     began = time.monotonic()
     with selectors._waiting:
         answer = admin.post("/v1/export", {"profile_id": str(maria.id)})
     assert answer.status == 202
+    impatient = admin.post("/v1/export", {"profile_id": str(maria.id)}, Prefer="respond-async")
+    assert impatient.status == 202
     assert time.monotonic() - began < 20
 
 
@@ -181,6 +183,15 @@ def test_each_download_is_audited(aurora: WorkspaceRef, maria: Profile) -> None:
         assert found.downloads == 2
         whole = repr([vars(entry) for entry in AuditEntry.objects.all()])
     assert token(address) not in whole
+
+
+def test_looking_at_a_link_is_no_download(aurora: WorkspaceRef, maria: Profile) -> None:
+    """PR-19: HEAD, which programs send to links, is refused and counts as nothing."""
+    run = build(aurora)
+    address = link(aurora, run)
+    assert Client(raise_request_exception=False).head(address).status_code == 405
+    with within(aurora, run) as found:
+        assert found.downloads == 0
 
 
 def test_a_token_has_256_bits_and_is_stored_hashed(aurora: WorkspaceRef, maria: Profile) -> None:

@@ -177,6 +177,16 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="masking_preview",
+        who="auditor",
+        good={"value": "ana@example.com", "declared": "email"},
+        ok=200,
+        refused=(
+            Refused("a kind that does not exist", {"declared": "shoe_size"}, "declared"),
+            Refused("the value is a story", {"value": "x" * 2001}, "value"),
+        ),
+    ),
+    Form(
         page="key_new",
         who="security",
         good={
@@ -222,6 +232,27 @@ FORMS: tuple[Form, ...] = (
             Refused("no name", {"name": ""}, "name"),
             NO_REASON,
         ),
+    ),
+    Form(
+        page="package_new",
+        who="privacy",
+        good={"reason": "Request 42"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="package_link",
+        who="privacy",
+        good={"reason": "For the person"},
+        ok=200,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
+        page="package_revoke",
+        who="privacy",
+        good={"reason": "Built by mistake"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
     ),
     Form(
         page="invite",

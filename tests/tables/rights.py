@@ -102,6 +102,7 @@ _WRITE = {
     "mode": "merge_by_key",
     "body": {"step": "cart"},
 }
+_HANDLE = {"type": "phone_e164", "value": "+55 11 91234-5678"}
 _NAME = {"scope": _WRITE["scope"], "agent": "order-taker"}
 
 
@@ -149,6 +150,22 @@ ROUTES: tuple[Route, ...] = (
         scopes=("admin",),
         roles=_METADATA,
         body={"query": "+55 11 91234-5678"},
+    ),
+    Route(
+        method="POST",
+        path="/v1/profiles/link",
+        name="profile-link",
+        scopes=("admin",),
+        roles=HELD["link_profiles"],
+        body={"first": {"handle": _HANDLE}, "second": {"handle": _HANDLE}},
+    ),
+    Route(
+        method="POST",
+        path="/v1/profiles/unlink",
+        name="profile-unlink",
+        scopes=("admin",),
+        roles=HELD["link_profiles"],
+        body={"handle": _HANDLE},
     ),
     Route(method="GET", path="/v1/sources/me", name="source-me", scopes=SCOPES),
     Route(method="GET", path="/v1/sdk/profile", name="sdk-profile", scopes=SCOPES),
@@ -319,6 +336,11 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:find", any_of=("find_profiles",), methods=("POST",), ok=303),
     Page(name="console:profile", any_of=("find_profiles",)),
     Page(name="console:profile_working_memory", any_of=("view_state_metadata",)),
+    Page(name="console:package_new", any_of=("build_package",), methods=_FORM),
+    Page(name="console:packages", any_of=("build_package",)),
+    Page(name="console:package", any_of=("build_package",)),
+    Page(name="console:package_link", any_of=("build_package",), methods=_FORM),
+    Page(name="console:package_revoke", any_of=("build_package",), methods=_FORM),
     Page(name="console:profile_erase", any_of=("request_erasure",), methods=_FORM),
     Page(name="console:profile_hold", any_of=("place_hold",), methods=_FORM),
     Page(name="console:erasures", any_of=_ERASURES),
@@ -344,6 +366,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:approval", any_of=_ASKED),
     Page(name="console:approval_act", any_of=_ASKED[:-1], methods=_FORM),
     Page(name="console:four_eyes", any_of=("approve_documents", "manage_workspace"), methods=_FORM),
+    Page(name="console:masking_preview", any_of=_READERS, methods=("POST",)),
     Page(name="console:keys", any_of=("manage_keys", "view_audit")),
     Page(name="console:key_new", any_of=("manage_keys",), methods=_FORM),
     Page(name="console:key_rotate", any_of=("manage_keys",), methods=_FORM),

@@ -3,19 +3,25 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import msgspec
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
-from privacy.services import approvals
+from privacy.models import ErasureRequest
+from privacy.services import approvals, erasures, holds, links
 from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
+from privacy.services.erasures import Asker
+from privacy.services.holds import HoldWish
+from privacy.services.workspaces import close_workspace
+from privacy.types import Target
 from tests import factories
 from tests.workspaces.cast import Cast, row_id
 from workspaces import access, documents
-from workspaces.models import FourEyes, Invitation, Person
+from workspaces.models import FourEyes, Handle, Hold, Invitation, Person
+from workspaces.rules import handles
 from workspaces.rules.rights import ROLES
 from workspaces.services import credentials, people, profiles, signing, workspaces
 from workspaces.services.approvals import deny_request, set_four_eyes, withdraw_request
@@ -40,6 +46,8 @@ class Ground(msgspec.Struct, frozen=True):
     token: str
     change: Any
     own: Any
+    erasure: UUID
+    hold: UUID
 
     @property
     def now(self) -> Any:
@@ -67,7 +75,33 @@ def make_ground(cast: Cast) -> Ground:
         token=factories.make_token(cast.workspace, person, "find_profiles"),
         change=propose(None).change,
         own=propose(None, author=person, publish_at=timezone.now() + timedelta(days=1)).change,
+        erasure=ask(cast).id,
+        hold=hold(cast).id,
     )
+
+
+def ask(cast: Cast) -> ErasureRequest:
+    """Ask for an erasure whose asker is not identified yet, so that it waits."""
+    target = Target(kind="conversation", scope_id=uuid4().hex)
+    asker = Asker(ACTOR, is_verified=False)
+    request = erasures.request_erasure(
+        workspace=cast.workspace, target=target, asker=asker, reason=REASON, now=timezone.now()
+    )
+    ErasureRequest.objects.filter(id=request.id).update(regime="GDPR")
+    return request
+
+
+def hold(cast: Cast) -> Hold:
+    target = Target(kind="conversation", scope_id=uuid4().hex)
+    wish = HoldWish(target=target, reason=REASON, ends_at=timezone.now() + timedelta(days=1))
+    return holds.place_hold(
+        workspace=cast.workspace, wish=wish, person_id=None, actor=ACTOR, now=timezone.now()
+    )
+
+
+def decided(ground: Ground, deed: Callable[..., Any], **more: Any) -> Any:
+    """Decide about the request of the ground."""
+    return deed(request_id=ground.erasure, actor=ACTOR, reason=REASON, now=ground.now, **more)
 
 
 def propose(_: Ground | None, *, author: Person | None = None, publish_at: Any = None) -> Any:
@@ -123,6 +157,30 @@ def join(ground: Ground) -> Any:
 def withdraw(ground: Ground) -> Any:
     invitation = Invitation.objects.filter(accepted_at=None).latest("made_at")
     return people.withdraw_invitation(invitation_id=invitation.id, reason=REASON, actor=ACTOR, now=ground.now)
+
+
+def person() -> UUID:
+    """Make a person with no handle."""
+    now = timezone.now()
+    return profiles.make_profile(created_at=now, last_seen_at=now).id
+
+
+def linked_handle(ground: Ground) -> handles.Handle:
+    """Make a handle that is one of two of a person."""
+    both = [handles.canonical("anon_id", uuid4().hex) for _ in range(2)]
+    rows = [
+        profiles.handle_of(workspace=ground.cast.workspace, value=value, now=ground.now) for value in both
+    ]
+    Handle.objects.filter(id=rows[1].id).update(profile=rows[0].profile_id)
+    return both[1]
+
+
+@transaction.atomic
+def close(ground: Ground) -> Any:
+    """Close the workspace, after what keeps it open."""
+    Hold.objects.update(lifted_at=ground.now)
+    ErasureRequest.objects.update(ended_at=ground.now)
+    return close_workspace(workspace=ground.cast.workspace, actor=ACTOR, reason=REASON, now=ground.now)
 
 
 ACTS: tuple[Act, ...] = (
@@ -241,6 +299,40 @@ ACTS: tuple[Act, ...] = (
             change_id=ground.change.id, publisher_id=None, actor=ACTOR, now=ground.now
         ),
     ),
+    Act(name="erasure.request", on="erasure", with_reason=True, deed=lambda ground: ask(ground.cast)),
+    Act(
+        name="erasure.verify",
+        on="erasure",
+        with_reason=True,
+        deed=lambda ground: decided(ground, erasures.verify_identity),
+    ),
+    Act(
+        name="erasure.approve",
+        on="erasure",
+        with_reason=True,
+        deed=lambda ground: decided(ground, erasures.approve, workspace=ground.cast.workspace),
+    ),
+    Act(
+        name="erasure.refuse",
+        on="erasure",
+        with_reason=True,
+        deed=lambda ground: decided(ground, erasures.refuse, refusal="identity_not_verified"),
+    ),
+    Act(
+        name="erasure.extend",
+        on="erasure",
+        with_reason=True,
+        deed=lambda ground: decided(ground, erasures.extend),
+    ),
+    Act(name="hold.place", on="hold", with_reason=True, deed=lambda ground: hold(ground.cast)),
+    Act(
+        name="hold.lift",
+        on="hold",
+        with_reason=True,
+        deed=lambda ground: holds.lift_hold(
+            hold_id=ground.hold, person_id=None, actor=ACTOR, reason=REASON, now=ground.now
+        ),
+    ),
     Act(
         name="profile.find",
         on="profile",
@@ -259,6 +351,38 @@ ACTS: tuple[Act, ...] = (
         deed=lambda ground: workspaces.create_workspace(
             slug=f"w-{uuid4().hex}", name="W", actor=ACTOR, now=ground.now
         ),
+    ),
+    Act(
+        name="profile.link",
+        on="profile",
+        with_reason=True,
+        deed=lambda ground: links.link(
+            workspace=ground.cast.workspace,
+            targets=[
+                Target(kind="profile", profile_id=profile) for profile in (ground.cast.profile, person())
+            ],
+            actor=ACTOR,
+            reason=REASON,
+            now=ground.now,
+        ),
+    ),
+    Act(
+        name="profile.unlink",
+        on="profile",
+        with_reason=True,
+        deed=lambda ground: links.unlink(
+            workspace=ground.cast.workspace,
+            handle=linked_handle(ground),
+            actor=ACTOR,
+            reason=REASON,
+            now=ground.now,
+        ),
+    ),
+    Act(
+        name="workspace.close",
+        on="workspace",
+        with_reason=True,
+        deed=close,
     ),
     Act(
         name="person.sign_in",
@@ -294,7 +418,23 @@ TWO_ENTRIES = {
 }
 """A switch by its button is proposed and published at once: an entry for each."""
 
-ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys()
+TRIED_ELSEWHERE = {
+    "keys.rotate": "tests/workspaces/test_key_rotation.py",
+    "master_key.rotate": "tests/workspaces/test_key_rotation.py",
+    "workspace.export": "tests/privacy/test_closing.py",
+    "erasure.complete": "tests/privacy/test_erasure_killed.py",
+    "erasure.reapply": "tests/privacy/test_erasure_proof.py",
+    "hold.end": "tests/privacy/test_holds.py",
+    "hold.export": "tests/privacy/test_holds.py",
+    "package.request": "tests/privacy/test_package_runs.py",
+    "package.link": "tests/privacy/test_package_runs.py",
+    "package.download": "tests/privacy/test_package_runs.py",
+    "package.revoke": "tests/privacy/test_package_runs.py",
+    "package.build": "tests/privacy/test_package_builds.py",
+}
+"""Acts of workers and commands, and those that change nothing beside their entry; and where they are tried."""
+
+ALL_ACTS = {act.name for act in ACTS} | TWO_ENTRIES.keys() | TRIED_ELSEWHERE.keys()
 
 
 def bound_to(ground: Ground, deed: Callable[[Ground], Any]) -> Any:

@@ -243,6 +243,17 @@ def test_a_finding_alerts_the_security_people_once(
     assert str(chain.id) in sent.body
 
 
+def test_a_damaged_file_stops_neither_the_others_nor_their_verification(
+    chain: WorkspaceRef, boreal: WorkspaceRef, place: Path
+) -> None:
+    """PR-22: a checkpoint that cannot be read is a finding of its chain; other chains get theirs."""
+    (place / "checkpoint" / str(chain.id) / "29990101T000000.000000Z-9.json").write_text("{")
+    assert "cannot be read" in note(chain).finding
+    deliver()
+    assert note(boreal).finding == ""
+    assert len(delivered(boreal)) == 1
+
+
 # After a restore
 
 
@@ -266,6 +277,16 @@ def test_a_restored_database_is_not_ready(chain: WorkspaceRef) -> None:
     assert (entry.act, entry.object_id) == ("restore.accept", str(chain.id))
     assert entry.facts == {"after": first, "lost": second, "found": first}
     assert entry.reason == "A backup was restored"
+
+
+def test_the_command_that_erases_again_makes_the_server_ready(chain: WorkspaceRef, place: Path) -> None:
+    """PR-15b: `reapply_erasures FOLDER` runs the erasures again and then accepts the restore."""
+    tampering.cut_to(chain, delivered(chain)[0]["seq"])
+    assert ready() == (503, "restore_detected")
+    out = StringIO()
+    call_command("reapply_erasures", str(place), stdout=out)
+    assert "1 audit chains had lost entries" in out.getvalue()
+    assert ready() == (200, "ready")
 
 
 def test_a_sound_database_is_looked_at_once_a_minute(

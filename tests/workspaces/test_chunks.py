@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from workspaces.encryption import CHUNK_BYTES, SEAL_BYTES, opened_chunks, sealed_chunks
+from workspaces.chunks import CHUNK_BYTES, opened_chunks, sealed_chunks
+from workspaces.encryption import SEAL_BYTES
 from workspaces.errors import Tampered
 from workspaces.types import Key
 

@@ -107,9 +107,9 @@ def test_the_hash_of_a_secret_needs_the_deployments_key(aurora: WorkspaceRef) ->
     parts = parse_key(factories.make_key(aurora))
     assert parts is not None
     ours = selectors.credentials.secret_hash(parts)
-    key = encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY]
-    other = Key(id=key[0].id, secret=bytes(32))
-    encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY] = (other, key[1])
+    (key, *_), until = encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY]
+    other = Key(id=key.id, secret=bytes(32))
+    encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY] = ([other], until)
     assert selectors.credentials.secret_hash(parts) != ours
 
 

@@ -1,7 +1,7 @@
 """What a detector is given, what it answers, and what it may spend (PR-7b)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -88,6 +88,12 @@ class Passage:
         """Answer the passage as the next detector may read it."""
         blanks = [(span.start, span.end, BRACKET_BLANK) for span in claimed]
         return Passage(blanked(self.text, blanks), regions=self.regions, budget=self.budget)
+
+
+def runs_in(text: str, *, stretch: re.Pattern[str], run: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Find runs of digits, looking only at stretches of what a run is made of: those are found much quicker."""
+    for found in stretch.finditer(text):
+        yield from run.finditer(text, *found.span())
 
 
 def blanked(text: str, stretches: Iterable[tuple[int, int, str]]) -> str:

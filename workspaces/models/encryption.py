@@ -23,6 +23,12 @@ class WrappedKey(WorkspaceRow):
     created_at = models.DateTimeField()
     # Set while what it opens is erased: it opens nothing from then on, and goes when the erasure ends (PR-11).
     barred_by = models.UUIDField(null=True)
+    # How often it was given a new secret, and under which secret of the key that wraps it this one lies (PL-12).
+    generation = models.PositiveIntegerField(default=0, db_default=0)
+    under = models.PositiveIntegerField(default=0, db_default=0)
+    # The secret before, wrapped, until nothing lies under it any more.
+    previous = models.BinaryField(max_length=80, null=True)
+    renewed_at = models.DateTimeField(null=True)
 
     class Meta(WorkspaceRow.Meta):
         pass

@@ -19,6 +19,8 @@ class Workspace(models.Model):
     key_id = models.UUIDField()
     hash_key_id = models.UUIDField()
     created_at = models.DateTimeField()
+    # From then on nothing is written here, no credential opens anything, and what is kept is erased (PL-5b).
+    closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         default_permissions = ()
@@ -31,7 +33,12 @@ class Workspace(models.Model):
     def ref(self) -> WorkspaceRef:
         """Give the value that callers carry."""
         return WorkspaceRef(
-            id=self.id, slug=self.slug, name=self.name, key_id=self.key_id, hash_key_id=self.hash_key_id
+            id=self.id,
+            slug=self.slug,
+            name=self.name,
+            key_id=self.key_id,
+            hash_key_id=self.hash_key_id,
+            is_closed=self.closed_at is not None,
         )
 
 

@@ -22,6 +22,8 @@ from workspaces.types import Actor, AuditObject
 
 _PRUNE = {True: "lastro_maintain_prune_deployment_audit", False: "lastro_maintain_prune_audit"}
 
+UNREADABLE = "its last checkpoint outside cannot be read"
+
 log = logging.getLogger("lastro.audit")
 
 
@@ -59,9 +61,11 @@ def verify_and_note(chain: str, *, now: datetime) -> Verdict:
     A new finding is mailed to the security people.
     """
     keys = {key.public_key for key in signing.public_keys()}
-    last = outside.last_kept(rules.KIND, under=chain)
-    found = [rules.read(last.document)] if last else []
-    verdict = verify(chain, checkpoints=found, keys=keys)
+    try:
+        verdict = verify(chain, checkpoints=_last_outside(chain), keys=keys)
+    except (OSError, ValueError):
+        verdict = verify(chain, keys=keys)
+        verdict = msgspec.structs.replace(verdict, finding=verdict.finding or UNREADABLE)
     with of_chain(chain) as (heads, _), transaction.atomic():
         before = heads.first()
         heads.update(verified_at=now, verified_seq=verdict.state.end, finding=verdict.finding)
@@ -95,6 +99,11 @@ def prune(chain: str, *, actor: Actor, now: datetime) -> Pruned | None:
         record = audit.record_outside if chain == DEPLOYMENT else audit.record
         record("audit.prune", actor=actor, now=now, on=AuditObject("chain", chain), facts=facts)
     return Pruned(last.seq, removed)
+
+
+def _last_outside(chain: str) -> list[Checkpoint]:
+    last = outside.last_kept(rules.KIND, under=chain)
+    return [rules.read(last.document)] if last else []
 
 
 def _finding(

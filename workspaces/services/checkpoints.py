@@ -65,7 +65,7 @@ def make_checkpoints(*, now: datetime) -> int:
     """
     made = 0
     for chain in every_chain() if outside.is_set_up() else ():
-        if _lost(chain) is not None:
+        if not _may_follow(chain):
             log.error("checkpoint.withheld", extra={"chain": chain})
         elif _make_checkpoint(chain, now=now):
             made += 1
@@ -122,6 +122,14 @@ def _hand_over(
 ) -> None:
     document = signed_checkpoint(chain=chain, seq=seq, head_hash=head_hash, at=now, restored=restored)
     outside.deliver(rules.KIND, f"{chain}/{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{seq}", document)
+
+
+def _may_follow(chain: str) -> bool:
+    """Tell whether a chain is not behind its last checkpoint; of one that cannot be read nobody knows."""
+    try:
+        return _lost(chain) is None
+    except (OSError, ValueError):
+        return False
 
 
 def _lost(chain: str) -> Lost | None:

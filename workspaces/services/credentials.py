@@ -21,6 +21,7 @@ from workspaces.selectors.people import permissions_of
 from workspaces.types import Actor, AuditObject, Caller, FieldProblem, WorkspaceRef
 
 MAX_AGENT_LENGTH = 256
+REVOKED_AT_ONCE = 100
 MAX_TOKEN_LIFE = timedelta(days=90)
 
 _noted: dict[UUID, date] = {}
@@ -54,8 +55,9 @@ def make_api_key(
 ) -> Made:
     """Make a key of a source, which is made too when it is new.
 
-    Raises InvalidInput for unknown scopes, wrong networks and an end that is past.
+    Raises InvalidInput for unknown scopes, wrong networks and an end that is past, and WorkspaceClosed.
     """
+    access.require_open()
     _require_key_wish(wish, now)
     source, _ = Source.objects.get_or_create(name=wish.source, defaults={"created_at": now})
     key = ApiKey(
@@ -98,6 +100,7 @@ def rotate_api_key(
     now: datetime,
 ) -> Made:
     """Make a key with the rights of a live one, which stops after the overlap. Raises NotFound for a dead one."""
+    access.require_open()
     old = access.one(ApiKey.objects.select_for_update(), id=key_id)
     if not old.is_live(now):
         raise NotFound("Only a key that still works is rotated.")
@@ -148,6 +151,7 @@ def make_token(
     now: datetime,
 ) -> Made:
     """Make a personal token with some of the person's own permissions, for at most 90 days."""
+    access.require_open()
     wished = frozenset(permissions)
     if not wished or not wished <= permissions_of(person, workspace):
         problem = FieldProblem(
@@ -176,6 +180,18 @@ def revoke_token(*, token_id: UUID, person: Person, actor: Actor, now: datetime)
     """Stop one of a person's own tokens at once."""
     token = access.one(PersonalToken.objects.select_for_update(), id=token_id, person=person)
     _revoke(token, "token", "", actor, now)
+
+
+@transaction.atomic
+def revoke_batch(*, reason: str, actor: Actor, now: datetime) -> int:
+    """Stop a batch of the bound workspace's keys and tokens; give how many were stopped (PL-5b)."""
+    keys = ApiKey.objects.select_for_update().filter(revoked_at=None).order_by("id")
+    tokens = PersonalToken.objects.select_for_update().filter(revoked_at=None).order_by("id")
+    live: list[tuple[Credential, str]] = [(key, "key") for key in keys[:REVOKED_AT_ONCE]]
+    live += [(token, "token") for token in tokens[:REVOKED_AT_ONCE]]
+    for credential, kind in live:
+        _revoke(credential, kind, reason, actor, now)
+    return len(live)
 
 
 def note_use(*, caller: Caller, now: datetime) -> None:

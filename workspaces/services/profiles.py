@@ -50,8 +50,13 @@ def find(
     return found
 
 
+def make_profile(*, created_at: datetime, last_seen_at: datetime) -> Profile:
+    """Make a person whom no handle names yet."""
+    return Profile.objects.create(pseudonym=_pseudonym(), created_at=created_at, last_seen_at=last_seen_at)
+
+
 def _made(workspace: WorkspaceRef, value: HandleValue, now: datetime) -> Handle:
-    profile = Profile.objects.create(pseudonym=_pseudonym(), created_at=now, last_seen_at=now)
+    profile = make_profile(created_at=now, last_seen_at=now)
     handle = Handle(
         id=uuid4(),
         profile=profile,

@@ -7,7 +7,7 @@ import msgspec
 from stdnum import luhn
 
 from workspaces.masking.canonical import digits_of
-from workspaces.masking.passage import Passage, Span
+from workspaces.masking.passage import Passage, Span, runs_in
 
 _DIGITS = range(12, 20)
 _FEWEST_WITHOUT_WORD = 14
@@ -34,6 +34,7 @@ _ISSUERS: tuple[tuple[int, int, set[int], set[int]], ...] = (
 )
 _FIRST_DIGITS = frozenset("2345689")
 _RUN = re.compile(r"[0-9](?:[0-9]|[\s.\-_]{1,3}(?=[0-9])){11,}")
+_STRETCH = re.compile(r"[0-9][0-9\s.\-_]{11,}")
 _GROUP = re.compile(r"[0-9]+")
 _SHORTEST_PRINTED_GROUP = 4
 _PRINTED = {(4, 6, 5), (4, 6, 4), (6, 10), (6, 13)}
@@ -66,7 +67,11 @@ def may_hold_cards(passage: Passage) -> bool:
     """Tell whether there are digits enough for a card number: fewer do only with a card word before them."""
     if not passage.may_hold_digits(_DIGITS.start):
         return False
-    return any(_is_worded(passage, run) or _has_enough(run) for run in _RUN.finditer(passage.text))
+    return any(_is_worded(passage, run) or _has_enough(run) for run in _runs(passage))
+
+
+def _runs(passage: Passage) -> Iterator[re.Match[str]]:
+    return runs_in(passage.text, stretch=_STRETCH, run=_RUN)
 
 
 def _has_enough(run: re.Match[str]) -> bool:
@@ -84,7 +89,7 @@ def _is_worded(passage: Passage, run: re.Match[str]) -> bool:
 
 def find_cards(passage: Passage) -> Iterator[Span]:
     """Find card numbers, grouped or not, but never a part of a longer number (PR-7)."""
-    for found in _RUN.finditer(passage.text):
+    for found in _runs(passage):
         groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
         if sum([end - start for start, end in groups]) < _DIGITS.start:
             continue

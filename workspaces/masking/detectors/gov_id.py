@@ -24,20 +24,26 @@ def _fewest_digits(regions: tuple[str, ...]) -> int:
 
 def find_gov_ids(passage: Passage) -> Iterator[Span]:
     """Find the identity numbers that the workspace's regions give to persons and firms (PR-5)."""
-    for number in numbers_of(passage.regions):
-        if len(passage.text) < number.length or not passage.may_hold_digits(number.digits):
-            continue
-        if _may_be_told(passage, number):
-            yield from _of_one_sort(passage, number)
+    plain, worded, word = _sorts(passage.regions)
+    known: set[tuple[int, int]] = set()
+    for number in (*plain, *worded) if worded and word.search(passage.lower) else plain:
+        if len(passage.text) >= number.length and passage.may_hold_digits(number.digits):
+            yield from _of_one_sort(passage, number, known)
 
 
-def _may_be_told(passage: Passage, number: Number) -> bool:
-    """Tell whether the word is anywhere without which the number never counts."""
-    return bool(number.sure) or number.word.search(passage.lower) is not None
+@lru_cache(maxsize=1000)
+def _sorts(regions: tuple[str, ...]) -> tuple[tuple[Number, ...], tuple[Number, ...], re.Pattern[str]]:
+    """Tell the numbers that count only with their word from the others, and answer all those words."""
+    numbers = numbers_of(regions)
+    worded = tuple(number for number in numbers if number.word.pattern and not number.sure)
+    plain = tuple(number for number in numbers if number not in worded)
+    return plain, worded, re.compile("|".join(number.word.pattern for number in worded))
 
 
-def _of_one_sort(passage: Passage, number: Number) -> Iterator[Span]:
+def _of_one_sort(passage: Passage, number: Number, known: set[tuple[int, int]]) -> Iterator[Span]:
     for found in number.shape.finditer(passage.text):
+        if found.span() in known:
+            continue
         written = found[0]
         if not (number.sure and number.sure in written) and not _word_near(
             passage, number.word, *found.span()
@@ -45,6 +51,7 @@ def _of_one_sort(passage: Passage, number: Number) -> Iterator[Span]:
             continue
         passage.budget.spend()
         if number.is_valid(written.replace(" ", "")):
+            known.add(found.span())
             yield Span(*found.span(), "gov_id")
 
 

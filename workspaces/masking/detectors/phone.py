@@ -13,13 +13,14 @@ from workspaces.masking.detectors.phone_regions import (
     is_international,
     regions_of,
 )
-from workspaces.masking.passage import Passage, Span
+from workspaces.masking.passage import Passage, Span, runs_in
 
 _LONGEST_DIALLED = MOST_DIGITS + 3
 _MOST_GROUPS = 8
 _REACH = 40
 
 _RUN = re.compile(r"[0-9](?:[0-9]|[ \t.\-/()]{1,3}(?=[0-9])){6,}")
+_STRETCH = re.compile(r"[0-9][0-9 \t.\-/()]{6,}")
 _GROUP = re.compile(r"[0-9]+")
 _PLUS_BEFORE = re.compile(r"(?:\(\s?\+|\+\s?\(|\+)\s?\Z")
 _GLUED_BEFORE = re.compile(r"(?:[0-9A-Za-z_#]|[$€£]\s?|[0-9][.\-/:,])\Z")
@@ -67,12 +68,16 @@ class _Run(msgspec.Struct, frozen=True):
 
 def may_hold_phones(passage: Passage) -> bool:
     """Tell whether there are digits enough for a phone number."""
-    return passage.numeric and _RUN.search(passage.text) is not None
+    return passage.numeric and next(_runs(passage), None) is not None
+
+
+def _runs(passage: Passage) -> Iterator[re.Match[str]]:
+    return runs_in(passage.text, stretch=_STRETCH, run=_RUN)
 
 
 def find_phones(passage: Passage) -> Iterator[Span]:
     """Find phone numbers; a national one counts with separators or with a phone word near it (PR-7b)."""
-    for found in _RUN.finditer(passage.text):
+    for found in _runs(passage):
         groups = [group.span() for group in _GROUP.finditer(passage.text, *found.span())]
         if _DATE.fullmatch(found[0]):
             continue
@@ -158,11 +163,12 @@ def _is_national(run: _Run, first: int, last: int) -> bool:
     if not run.worded and 1 in sizes[1:]:
         return False
     digits = run.digits(first, last)
-    if not digits.startswith("00") and not any(len(digits) in region.dialled for region in run.regions):
+    regions = [region for region in run.regions if region.may_read(digits, worded=run.worded)]
+    if not regions and not digits.startswith("00"):
         return False
     run.passage.budget.spend()
     readings = [
-        (region, number) for region in run.regions for number in region.readings(digits, worded=run.worded)
+        (region, number) for region in regions for number in region.readings(digits, worded=run.worded)
     ]
     local = run.worded and _is_local(sizes, run.regions)
     abroad = digits.startswith("00") and (run.worded or last - first > 1)

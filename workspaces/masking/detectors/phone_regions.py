@@ -25,9 +25,18 @@ class Region(msgspec.Struct, frozen=True):
     prefix: str
     lengths: frozenset[int]
     local_lengths: frozenset[int]
-    dialled: frozenset[int]
-    """How many digits there may be, whatever is dialled before the number or left out of it."""
     pattern: re.Pattern[str]
+
+    def may_read(self, digits: str, *, worded: bool) -> bool:
+        """Tell whether these digits are as many as a number has, with what is dialled before it or left out."""
+        count = len(digits)
+        if count in self.lengths or (worded and count in self.local_lengths):
+            return True
+        if self.prefix and digits.startswith(self.prefix) and count - len(self.prefix) in self.lengths:
+            return True
+        return (
+            worded and digits.startswith(self.country_code) and count - len(self.country_code) in self.lengths
+        )
 
     def readings(self, digits: str, *, worded: bool) -> list[str]:
         """List the numbers that these digits may be: as they are, without prefix, without country code."""
@@ -94,14 +103,12 @@ def _region(facts: PhoneMetadata, *neighbours: PhoneMetadata) -> Region:
     local = {length for description in used for length in description.possible_length_local_only or ()}
     local_lengths = frozenset(length for length in local if length >= FEWEST_DIGITS)
     country_code, prefix = str(facts.country_code), facts.national_prefix or ""
-    before = (0, len(prefix), len(country_code))
     patterns = dict.fromkeys(description.national_number_pattern for description in used)
     return Region(
         country_code=country_code,
         prefix=prefix,
         lengths=lengths,
         local_lengths=local_lengths,
-        dialled=local_lengths | {length + more for length in lengths for more in before},
         pattern=re.compile("|".join(f"(?:{pattern})" for pattern in patterns)),
     )
 

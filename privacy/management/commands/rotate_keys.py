@@ -1,0 +1,120 @@
+"""`manage.py rotate_keys LEVEL`: new secrets for a level of keys, while requests go on (PL-12)."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from agentstate.services.rotation import reseal_batch
+from workspaces import access
+from workspaces.services import rotation
+from workspaces.types import Actor, WorkspaceRef
+
+OPERATOR = Actor(kind="system", id="manage.py", name="operator")
+PAUSE_SECONDS = 1.0
+PASSES = 60
+
+
+class Command(BaseCommand):
+    help = (
+        "Rotate a level of keys. master: what lies under LASTRO_MASTER_KEY_PREVIOUS moves under LASTRO_MASTER_KEY."
+        " workspace, handles: new secrets, and what they wrap moves. data: states are sealed again under new keys."
+        " Killed in the middle, the same command goes on."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("level", choices=["master", "workspace", "handles", "data"])
+        parser.add_argument("--workspace", metavar="SLUG", help="only this one (default: all of them)")
+        parser.add_argument(
+            "--before", metavar="MOMENT", help="handles, data: only keys from before (RFC 3339; default: now)"
+        )
+        parser.add_argument(
+            "--no-wait",
+            action="store_true",
+            help="leave young replaced secrets to the next run of the command",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.before, self.waits = _moment(options["before"]), not options["no_wait"]
+        level = options["level"]
+        if level == "master" and not options["workspace"]:
+            moved = rotation.rewrap_deployment(actor=OPERATOR, now=timezone.now())
+            self.stdout.write(f"deployment: {moved} keys moved")
+        rotate: dict[str, Callable[[WorkspaceRef], str]] = {
+            "master": self._master,
+            "workspace": self._workspace,
+            "handles": self._handles,
+            "data": self._data,
+        }
+        for workspace in _chosen(options["workspace"]):
+            with access.bound(workspace.id):
+                self.stdout.write(f"{workspace.slug}: {rotate[level](workspace)}")
+
+    def _master(self, workspace: WorkspaceRef) -> str:
+        return f"{rotation.rewrap_workspace(workspace=workspace)} keys moved"
+
+    def _workspace(self, workspace: WorkspaceRef) -> str:
+        now = timezone.now()
+        return self._finished(
+            workspace, rotation.renew_workspace_key(workspace=workspace, actor=OPERATOR, now=now)
+        )
+
+    def _handles(self, workspace: WorkspaceRef) -> str:
+        renewed = rotation.renew_handle_keys(
+            workspace=workspace, before=self.before, actor=OPERATOR, now=timezone.now()
+        )
+        return self._finished(workspace, renewed)
+
+    def _finished(self, workspace: WorkspaceRef, renewed: int) -> str:
+        """Move what lies under replaced secrets, and destroy those once no process can know them any more."""
+        moved = rotation.move_wrapped(workspace=workspace)
+        gone, left = rotation.drop_replaced(workspace=workspace, now=timezone.now())
+        until = time.monotonic() + rotation.KEPT_FOR.total_seconds() + PAUSE_SECONDS
+        while left and self.waits and time.monotonic() < until:
+            time.sleep(PAUSE_SECONDS)
+            moved += rotation.move_wrapped(workspace=workspace)
+            more, left = rotation.drop_replaced(workspace=workspace, now=timezone.now())
+            gone += more
+        return f"{renewed} new secrets, {moved} keys moved, {gone} old secrets destroyed" + (
+            f", {left} still kept: run this again" if left else ""
+        )
+
+    def _data(self, workspace: WorkspaceRef) -> str:
+        rotation.note_rotation("data", workspace=workspace, actor=OPERATOR, now=timezone.now())
+        states = busy = 0
+        for _ in range(PASSES):
+            sealed, busy = self._pass(workspace)
+            states += sealed
+            if not busy:
+                break
+            time.sleep(PAUSE_SECONDS)
+        return f"{states} states sealed again" + (f", {busy} were busy: run this again" if busy else "")
+
+    def _pass(self, workspace: WorkspaceRef) -> tuple[int, int]:
+        states, busy, after = 0, 0, None
+        while True:
+            done = reseal_batch(workspace=workspace, before=self.before, now=timezone.now(), after=after)
+            states, busy, after = states + done.states, busy + done.busy, done.last
+            if after is None:
+                return states, busy
+
+
+def _chosen(slug: str | None) -> list[WorkspaceRef]:
+    chosen = [found for found in access.every_workspace() if slug in {None, found.slug}]
+    if slug and not chosen:
+        raise CommandError("There is no workspace with that slug.")
+    return chosen
+
+
+def _moment(text: str | None) -> datetime:
+    try:
+        moment = parse_datetime(text) if text else timezone.now()
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise CommandError("--before must look like 2026-11-30T12:00:00Z.")
+    return moment
