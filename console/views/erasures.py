@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 from django.views.decorators.http import require_safe
 
 from console.changes import changes_of
@@ -31,6 +32,36 @@ READERS = ("request_erasure", "approve_erasure")
 OPEN = ("received", "verified", "approved", "running", "failed")
 ENDED = ("completed", "refused")
 COUNTED_UP_TO = 999
+TARGET_WORDS = {
+    "profile": lazy("a person with all handles"),
+    "handle": lazy("one handle of a person"),
+    "conversation": lazy("a conversation"),
+    "task": lazy("a task"),
+    "object": lazy("an object"),
+    "workspace": lazy("the whole workspace"),
+}
+STEP_TITLES = {
+    "barrier": lazy("Out of every store's reach"),
+    "working_memory": lazy("Working memory"),
+    "packages": lazy("Subject packages"),
+    "people": lazy("Handles and profile"),
+    "verify": lazy("Checked that nothing is left"),
+    "credentials": lazy("Keys and tokens stopped"),
+    "all_states": lazy("Working memory"),
+    "all_packages": lazy("Subject packages"),
+    "all_people": lazy("Handles and profiles"),
+    "remains": lazy("Holds, tombstones and answers"),
+    "keys": lazy("Keys destroyed"),
+    "nothing_left": lazy("Checked that nothing is left"),
+    "receipt": lazy("Receipt"),
+}
+KIND_TITLES = {
+    "agent_states": lazy("States"),
+    "kept_versions": lazy("Versions kept by holds"),
+    "packages": lazy("Packages"),
+    "handles": lazy("Handles"),
+    "profiles": lazy("Profiles"),
+}
 
 
 class ErasureRow(msgspec.Struct, frozen=True):
@@ -224,7 +255,7 @@ def url_of(request: Any, found: ErasureRequest) -> str:
 
 def _facts(found: ErasureRequest) -> list[Fact]:
     return [
-        Fact(label=_("Asked for"), value=_target_words(found)),
+        Fact(label=_("Asked for"), value=str(TARGET_WORDS[found.target])),
         Fact(
             label=_("Its id"),
             value=found.target_id,
@@ -243,29 +274,11 @@ def _facts(found: ErasureRequest) -> list[Fact]:
     ]
 
 
-def _target_words(found: ErasureRequest) -> str:
-    return {
-        "profile": _("a person with all handles"),
-        "handle": _("one handle of a person"),
-        "conversation": _("a conversation"),
-        "task": _("a task"),
-        "object": _("an object"),
-    }[found.target]
-
-
 def _steps(found: ErasureRequest) -> list[StepRow]:
-    titles = {
-        "barrier": _("Out of every store's reach"),
-        "working_memory": _("Working memory"),
-        "packages": _("Subject packages"),
-        "people": _("Handles and profile"),
-        "verify": _("Checked that nothing is left"),
-        "receipt": _("Receipt"),
-    }
     steps = sorted(found.steps.all(), key=lambda step: step.position)
     return [
         StepRow(
-            title=titles[step.name],
+            title=STEP_TITLES[step.name],
             status=_step_status(step),
             done=step.done,
             expected=max(step.expected, step.done),
@@ -282,13 +295,7 @@ def _step_status(step: ErasureStep) -> str:
 
 
 def _removed(found: ErasureRequest) -> list[Fact]:
-    titles = {
-        "agent_states": _("States"),
-        "packages": _("Packages"),
-        "handles": _("Handles"),
-        "profiles": _("Profiles"),
-    }
-    return [Fact(label=titles.get(kind, kind), value=str(count)) for kind, count in found.erased.items()]
+    return [Fact(label=KIND_TITLES.get(kind, kind), value=str(count)) for kind, count in found.erased.items()]
 
 
 def hold_lines(request: Any, dry_run: DryRun | None, now: datetime) -> list[HoldLine]:

@@ -10,8 +10,10 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from console.views.erasures import STEP_TITLES, TARGET_WORDS
 from privacy import tasks
 from privacy.models import ErasureRequest
+from privacy.rules import erasures as rules
 from privacy.services import erasing, erasures
 from privacy.services.erasures import Asker
 from privacy.types import Target
@@ -327,3 +329,9 @@ def test_a_receipt_that_is_not_there(aurora: WorkspaceRef, client: Client) -> No
     request = ask(aurora)
     assert client.get(at(aurora, "erasures", request).rstrip("/") + "/receipt.json").status_code == 404
     assert client.get(at(aurora, "erasures", uuid4())).status_code == 404
+
+
+def test_every_target_and_step_has_its_words() -> None:
+    """CO-9: no erasure has a step or a target for which its page has no words, and none for what is gone."""
+    assert {*rules.STEPS, *rules.CLOSING} == STEP_TITLES.keys()
+    assert set(ErasureRequest.Target.values) == TARGET_WORDS.keys()
