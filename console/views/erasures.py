@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from console.changes import changes_of
@@ -33,34 +33,34 @@ OPEN = ("received", "verified", "approved", "running", "failed")
 ENDED = ("completed", "refused")
 COUNTED_UP_TO = 999
 TARGET_WORDS = {
-    "profile": lazy("a person with all handles"),
-    "handle": lazy("one handle of a person"),
-    "conversation": lazy("a conversation"),
-    "task": lazy("a task"),
-    "object": lazy("an object"),
-    "workspace": lazy("the whole workspace"),
+    "profile": gettext_lazy("a person with all handles"),
+    "handle": gettext_lazy("one handle of a person"),
+    "conversation": gettext_lazy("a conversation"),
+    "task": gettext_lazy("a task"),
+    "object": gettext_lazy("an object"),
+    "workspace": gettext_lazy("the whole workspace"),
 }
 STEP_TITLES = {
-    "barrier": lazy("Out of every store's reach"),
-    "working_memory": lazy("Working memory"),
-    "packages": lazy("Subject packages"),
-    "people": lazy("Handles and profile"),
-    "verify": lazy("Checked that nothing is left"),
-    "credentials": lazy("Keys and tokens stopped"),
-    "all_states": lazy("Working memory"),
-    "all_packages": lazy("Subject packages"),
-    "all_people": lazy("Handles and profiles"),
-    "remains": lazy("Holds, tombstones and answers"),
-    "keys": lazy("Keys destroyed"),
-    "nothing_left": lazy("Checked that nothing is left"),
-    "receipt": lazy("Receipt"),
+    "barrier": gettext_lazy("Out of every store's reach"),
+    "working_memory": gettext_lazy("Working memory"),
+    "packages": gettext_lazy("Subject packages"),
+    "people": gettext_lazy("Handles and profile"),
+    "verify": gettext_lazy("Checked that nothing is left"),
+    "credentials": gettext_lazy("Keys and tokens stopped"),
+    "all_states": gettext_lazy("Working memory"),
+    "all_packages": gettext_lazy("Subject packages"),
+    "all_people": gettext_lazy("Handles and profiles"),
+    "remains": gettext_lazy("Holds, tombstones and answers"),
+    "keys": gettext_lazy("Keys destroyed"),
+    "nothing_left": gettext_lazy("Checked that nothing is left"),
+    "receipt": gettext_lazy("Receipt"),
 }
 KIND_TITLES = {
-    "agent_states": lazy("States"),
-    "kept_versions": lazy("Versions kept by holds"),
-    "packages": lazy("Packages"),
-    "handles": lazy("Handles"),
-    "profiles": lazy("Profiles"),
+    "agent_states": gettext_lazy("States"),
+    "kept_versions": gettext_lazy("Versions kept by holds"),
+    "packages": gettext_lazy("Packages"),
+    "handles": gettext_lazy("Handles"),
+    "profiles": gettext_lazy("Profiles"),
 }
 
 
