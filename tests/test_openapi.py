@@ -30,6 +30,7 @@ ELSEWHERE = {
     "key_destroyed": "nobody yet: a state whose key is gone reads as never written",
     "method_not_allowed": "methods that the document does not have",
     "role_not_allowed": "the console",
+    "workspace_closed": "the console: no key of such a workspace opens anything",
     "invitation_invalid": "the console",
 }
 REGISTRY = Registry().with_resource("urn:document", DRAFT202012.create_resource(DOCUMENT))

@@ -45,6 +45,16 @@ def lock_holds() -> None:
     locks.lock(locks.number(b"holds"))
 
 
+def hold_people() -> None:
+    """Keep who is one person as it is until the transaction ends: what is resolved to people stays so (PL-7)."""
+    locks.lock_shared(locks.number(b"people"))
+
+
+def hold_people_alone() -> None:
+    """Wait until nobody acts on people as they were resolved, and keep others waiting: to link or unlink (PL-7)."""
+    locks.lock(locks.number(b"people"))
+
+
 def standing_holds(now: datetime) -> QuerySet[Hold]:
     """List the holds of the bound workspace that stand at a moment."""
     return Hold.objects.filter(lifted_at__isnull=True, ends_at__gt=now)

@@ -14,9 +14,9 @@ from privacy.rules.erasures import Refusal
 from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
 from privacy.services import barriers
-from privacy.services.links import hold_people
 from privacy.types import Resolved, Target
 from workspaces import access, audit, documents, locks
+from workspaces.barriers import hold_people
 from workspaces.errors import InvalidInput
 from workspaces.types import Actor, AuditObject, FieldProblem, WorkspaceRef
 

@@ -14,7 +14,7 @@ from privacy.rules import holds as rules
 from privacy.selectors import holds as selectors
 from privacy.types import Target
 from workspaces import access, audit
-from workspaces.barriers import lock_holds
+from workspaces.barriers import hold_people, lock_holds
 from workspaces.models import HeldKey, Hold
 from workspaces.scopes import scope_of
 from workspaces.selectors.profiles import profiles
@@ -44,6 +44,7 @@ def place_hold(
     """
     reason = rules.require_reason(wish.reason)
     rules.require_end(wish.ends_at, now=now)
+    hold_people()
     hold = Hold(
         **_on(workspace, wish.target),
         reason=audit.clean_reason(reason),

@@ -16,7 +16,7 @@ from privacy.models import PackageRun
 from privacy.selectors.erasures import open_requests, resolved
 from privacy.services.packages import revoke_package
 from privacy.types import Target
-from workspaces import audit, barriers, locks
+from workspaces import audit, barriers
 from workspaces.errors import NotFound
 from workspaces.models import Handle, Hold, Profile
 from workspaces.rules.handles import Handle as HandleValue
@@ -42,7 +42,7 @@ def link(
     People who are one already stay as they are. Raises NotFound for whom nobody knows, NotPossibleNow while an erasure
     of either is open or a package of either is being built.
     """
-    _alone()
+    barriers.hold_people_alone()
     first, second = sorted(_people(workspace, targets), key=lambda profile: (profile.created_at, profile.id))
     if first.id != second.id:
         _require_settled((first, second))
@@ -64,7 +64,7 @@ def unlink(
     it is. Raises NotFound for a handle that nobody knows, NotPossibleNow while an erasure of the person is open or a
     package is being built, and OnHold while a hold is on them, which would cover less.
     """
-    _alone()
+    barriers.hold_people_alone()
     row = known_handle(workspace, handle)
     if row is None:
         raise NotFound
@@ -83,15 +83,6 @@ def unlink(
     on = AuditObject("profile", str(before.id))
     audit.record("profile.unlink", actor=actor, now=now, on=on, reason=reason, facts=facts)
     return Linked(after, is_changed)
-
-
-def hold_people() -> None:
-    """Keep who is one person as it is, until the transaction ends."""
-    locks.lock_shared(locks.number(b"people"))
-
-
-def _alone() -> None:
-    locks.lock(locks.number(b"people"))
 
 
 def _people(workspace: WorkspaceRef, targets: Iterable[Target]) -> list[Profile]:

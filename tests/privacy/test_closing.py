@@ -123,6 +123,9 @@ def test_closed(house: House, places: list[dict[str, str]], word: str) -> None:
         assert AuditEntry.objects.get(act="workspace.close").reason == "The contract ended"
         assert Workspace.objects.get(id=house.workspace.id).closed_at is not None
     assert close(house) == receipt, "Closing it again changes nothing."
+    for level in ("master", "workspace", "handles", "data"):
+        call_command("rotate_keys", level, "--workspace", house.workspace.slug, stdout=StringIO())
+    assert left(house) == {}
 
 
 def test_nobody_comes_in_again(house: House, places: list[dict[str, str]]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from agentstate.models import KeptVersion
+from privacy.services.holds import settle_holds
 from privacy.services.package_builds import build_next
 from tests.factories import write
 from tests.privacy import packages
@@ -148,6 +149,7 @@ class TestErasures:
         assert unlink(house, ANA).code == "not_possible_now"
         with access.bound(house.workspace.id):
             Hold.objects.filter(id=kept.id).update(lifted_at=timezone.now())
+            settle_holds(now=timezone.now())
         assert house.work() == [True]
         with access.bound(house.workspace.id):
             assert Handle.objects.count() == 1

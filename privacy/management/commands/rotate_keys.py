@@ -104,7 +104,8 @@ class Command(BaseCommand):
 
 
 def _chosen(slug: str | None) -> list[WorkspaceRef]:
-    chosen = [found for found in access.every_workspace() if slug in {None, found.slug}]
+    everywhere = access.every_workspace()
+    chosen = [found for found in everywhere if found.slug == slug or (slug is None and not found.is_closed)]
     if slug and not chosen:
         raise CommandError("There is no workspace with that slug.")
     return chosen
