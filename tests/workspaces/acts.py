@@ -424,6 +424,7 @@ TRIED_ELSEWHERE = {
     "workspace.export": "tests/privacy/test_closing.py",
     "erasure.complete": "tests/privacy/test_erasure_killed.py",
     "erasure.reapply": "tests/privacy/test_erasure_proof.py",
+    "erasure.receipt": "tests/console/test_erasure_pages.py",
     "hold.end": "tests/privacy/test_holds.py",
     "hold.export": "tests/privacy/test_holds.py",
     "package.request": "tests/privacy/test_package_runs.py",
