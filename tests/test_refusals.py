@@ -53,11 +53,14 @@ EVERY_REFUSAL = [
 ]
 
 ONLY_CONVERSATIONS = factories.order_type(agent_state={"scopes": ["conversation"], "cap_bytes": 4096})
-FORGET = "/v1/forget"
+FORGET, READ = "/v1/forget", "/v1/agent-state/read"
 WRITE, DELETE, PROPOSE = "/v1/agent-state", "/v1/agent-state/delete", "/v1/config/diffs"
 CHANGE, PROFILE = "/v1/config/diffs/{change_id}", "/v1/profiles/{profile_id}/agent-state"
 APPROVE, DENY = f"{CHANGE}/approve", f"{CHANGE}/deny"
 EXPORT, DOWNLOAD = "/v1/export", "/v1/packages/{run_id}/download"
+HOLDS, LIFT = "/v1/legal-holds", "/v1/legal-holds/{hold_id}/lift"
+LINK, UNLINK = "/v1/profiles/link", "/v1/profiles/unlink"
+HOLD = {"reason": "For a test", "ends_at": "2050-01-01T00:00:00Z"}
 FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
 
 
@@ -100,7 +103,7 @@ class Cast:
         roles = ("owner", "security", "privacy", "engineer")
         self.tokens = {
             "good": _token(self.workspace, roles, tuple(PERMISSIONS)),
-            "other permission": _token(self.workspace, ("auditor",), ("view_audit",)),
+            "other permission": _token(self.workspace, ("auditor",), ("view_usage",)),
             "colleague": _token(self.workspace, ("security",), ("change_features",)),
             "strict": _token(strict, ("security",), ("change_features", "approve_documents")),
         }
@@ -136,6 +139,8 @@ class Cast:
         takes_key = any("key" in option for option in operation["security"])
         body = self._body(path, operation)
         real = path.replace("{kind}", "features").replace("{profile_id}", self.profile_id)
+        if "{hold_id}" in real:
+            real = real.replace("{hold_id}", self.holding())
         if "{request_id}" in real:
             real = real.replace("{request_id}", self.erasing())
         real = real.replace("{run_id}", self.run_id)
@@ -151,17 +156,28 @@ class Cast:
         )
 
     def _body(self, path: str, operation: dict[str, Any]) -> Any:
-        if path in {WRITE, "/v1/agent-state/read", DELETE}:
-            write = factories.write()
-            return write if path == WRITE else {name: write[name] for name in ("scope", "agent")}
-        if path in {PROPOSE, CHANGE}:
-            return FEATURES if "requestBody" in operation else None
-        if path == FORGET:
-            return {"target": "conversation", "conversation_id": uuid4().hex}
-        if path == EXPORT:
-            return {"profile_id": self.profile_id}
-        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-        return next((found["value"] for found in content.get("examples", {}).values()), None)
+        made: dict[str, Callable[[], Any]] = {
+            WRITE: factories.write,
+            READ: self._place,
+            DELETE: self._place,
+            PROPOSE: lambda: FEATURES,
+            CHANGE: lambda: FEATURES,
+            FORGET: lambda: {"target": "conversation", "conversation_id": uuid4().hex},
+            EXPORT: lambda: {"profile_id": self.profile_id},
+            HOLDS: lambda: HOLD | {"target": "conversation", "conversation_id": uuid4().hex},
+            LINK: lambda: {"first": {"handle": self.known()}, "second": {"handle": self.known()}},
+            UNLINK: lambda: {"handle": self.linked()[1]},
+        }
+        if "requestBody" not in operation:
+            return None
+        if path in made:
+            return made[path]()
+        examples = operation["requestBody"]["content"]["application/json"].get("examples", {})
+        return next((found["value"] for found in examples.values()), None)
+
+    def _place(self) -> dict[str, Any]:
+        write = factories.write()
+        return {name: write[name] for name in ("scope", "agent")}
 
     def send(self, ask: Ask) -> requests.Response:
         headers = {"Content-Type": ask.media_type} if ask.body is not None or ask.raw is not None else {}
@@ -191,6 +207,30 @@ class Cast:
         body = {"target": "conversation", "conversation_id": uuid4().hex}
         ask = Ask(method="POST", path=FORGET, key=self.keys["good"], body=body)
         return str(self.send(ask).json()["request_id"])
+
+    def holding(self, **target: str) -> str:
+        """Place a hold; give its id."""
+        body = HOLD | (target or {"target": "conversation", "conversation_id": uuid4().hex})
+        return str(
+            self.send(Ask(method="POST", path=HOLDS, key=self.tokens["good"], body=body)).json()["hold_id"]
+        )
+
+    def known(self) -> dict[str, str]:
+        """Name a person whom nobody has named yet; give the handle."""
+        handle = {"type": "app_user_id", "value": uuid4().hex}
+        self.written(subject=handle)
+        return handle
+
+    def linked(self) -> tuple[str, dict[str, str]]:
+        """Link two; give the id of the person, and the second handle."""
+        first, second = self.known(), self.known()
+        body = {"first": {"handle": first}, "second": {"handle": second}}
+        answer = self.send(Ask(method="POST", path=LINK, key=self.keys["good"], body=body)).json()
+        return answer["profile_id"], second
+
+    def forgotten(self, **target: Any) -> None:
+        """Ask for an erasure that no worker comes to."""
+        assert self.send(Ask(method="POST", path=FORGET, key=self.keys["good"], body=target)).ok
 
     def written(self, **members: Any) -> dict[str, Any]:
         """Store a state; give the write."""
@@ -223,14 +263,48 @@ def _changed(ask: Ask, **changes: Any) -> Ask:
     return msgspec.structs.replace(ask, **changes)
 
 
+def _not_possible_now(cast: Cast, ask: Ask, path: str) -> Ask:
+    """Ask while something else is under way, or is over."""
+    if path == HOLDS:
+        place = cast.written()["scope"]["id"]
+        cast.forgotten(target="conversation", conversation_id=place)
+        return _changed(ask, body=ask.body | {"conversation_id": place})
+    if path == LIFT:
+        cast.send(ask)
+        return ask
+    profile, handle = cast.linked()
+    cast.holding(target="profile", profile_id=profile)
+    cast.forgotten(target="profile", profile_id=profile)
+    if path == LINK:
+        return _changed(ask, body=ask.body | {"first": {"handle": handle}})
+    return _changed(ask, body={"handle": handle})
+
+
+def _legal_hold(cast: Cast, ask: Ask, path: str) -> Ask:
+    profile, handle = cast.linked()
+    cast.holding(target="profile", profile_id=profile)
+    return _changed(ask, body={"handle": handle})
+
+
 def _invalid_input(cast: Cast, ask: Ask, path: str) -> Ask:
-    return _changed(ask, query="?cursor=x") if path == PROFILE else _changed(ask, raw=b"[]")
+    return (
+        _changed(ask, query="?cursor=x")
+        if path == PROFILE or ask.method == "GET"
+        else _changed(ask, raw=b"[]")
+    )
 
 
 def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
     if path == EXPORT:
         return _changed(ask, body={"profile_id": str(uuid4())})
-    ids = {f"{{{name}}}": str(uuid4()) for name in ("change_id", "profile_id", "request_id", "run_id")}
+    if path == HOLDS:
+        return _changed(ask, body=HOLD | {"target": "profile", "profile_id": str(uuid4())})
+    if path in {LINK, UNLINK}:
+        nobody = {"handle": {"type": "app_user_id", "value": uuid4().hex}}
+        return _changed(ask, body=nobody if path == UNLINK else ask.body | {"second": nobody})
+    ids = {
+        f"{{{name}}}": str(uuid4()) for name in ("change_id", "profile_id", "request_id", "run_id", "hold_id")
+    }
     last = {"{kind}": "nothing", **ids}
     for name, value in last.items():
         path = path.replace(name, value)
@@ -309,6 +383,8 @@ WAYS: dict[str, Callable[[Cast, Ask, str], Ask]] = {
     "invalid_document": _invalid_document,
     "wrong_version": _wrong_version,
     "subject_erased": _subject_erased,
+    "not_possible_now": _not_possible_now,
+    "legal_hold": _legal_hold,
     "own_change": _own_change,
     "approval_required": _approval_required,
 }

@@ -53,7 +53,7 @@ DROP FUNCTION lastro_keep_held();
 class Migration(migrations.Migration):
     dependencies = [
         ("agentstate", "0003_hot_path"),
-        ("workspaces", "0006_barriers"),
+        ("workspaces", "0009_barriers"),
     ]
 
     operations = [
@@ -79,6 +79,7 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.ForeignKey(
+                        db_constraint=False,
                         db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",

@@ -62,7 +62,7 @@ UNION SELECT workspace_id FROM agentstate_sweeprun WHERE ended_at <= $1 - interv
 class Migration(migrations.Migration):
     dependencies = [
         ("agentstate", "0004_erasure"),
-        ("workspaces", "0006_barriers"),
+        ("workspaces", "0009_barriers"),
     ]
 
     operations = [

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("workspaces", "0006_barriers"),
+        ("workspaces", "0009_barriers"),
     ]
 
     operations = [

@@ -23,7 +23,7 @@ OF_LINK = "SELECT workspace_id FROM privacy_packagerun WHERE token_hash = $1 AND
 class Migration(migrations.Migration):
     dependencies = [
         ("privacy", "0001_erasure"),
-        ("workspaces", "0006_barriers"),
+        ("workspaces", "0009_barriers"),
     ]
 
     operations = [

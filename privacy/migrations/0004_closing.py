@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("privacy", "0003_holds"), ("workspaces", "0008_closed")]
+    dependencies = [("privacy", "0003_holds"), ("workspaces", "0011_closed")]
     operations = [
         migrations.AlterField(
             "erasurerequest",

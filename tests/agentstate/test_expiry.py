@@ -325,7 +325,6 @@ class TestSweep:
     ) -> None:
         """PR-20, PL-1: the periodic task sweeps each workspace to its end, and what is not due stays."""
         monkeypatch.setattr(sweep, "BATCH", 2)
-        monkeypatch.setattr(tasks, "BATCH", 2)
         old = timezone.now() - timedelta(days=31)
         for workspace in (aurora, boreal):
             for moment in (old, old, old, timezone.now()):

@@ -222,6 +222,10 @@ def ours(found: set[tuple[str, str]]) -> set[tuple[str, str]]:
     return {(kind, name) for kind, name in own if any(part in name for part in parts)}
 
 
+WITHOUT_TABLES = {("workspaces", "0010_key_generations"), ("privacy", "0004_closing")}
+"""What changes the other database alone (tests/workspaces/test_migrations.py takes it back there), or only words."""
+
+
 def test_migrations_go_from_empty_to_full_and_back(empty: BaseDatabaseWrapper) -> None:
     """PL-17: each migration of ours is taken back, made again to the same tables, and taken back down to nothing."""
     migrate(empty)
@@ -237,7 +241,7 @@ def test_migrations_go_from_empty_to_full_and_back(empty: BaseDatabaseWrapper) -
         parents = executor.loader.graph.node_map[app, name].parents
         earlier = [parent.key for parent in parents if parent.key[0] == app] or [(app, None)]
         migrate(empty, *earlier)
-        assert objects(empty) != before
+        assert objects(empty) != before or (app, name) in WITHOUT_TABLES
         migrate(empty, (app, name))
         assert ours(objects(empty)) == ours(before)
         migrate(empty, *earlier)

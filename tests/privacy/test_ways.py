@@ -314,8 +314,8 @@ def by_services(world: World) -> None:
 
 
 WITH_A_REQUEST: dict[str, Callable[..., None]] = {
-    "privacy.views.DocumentApprovalView": by_api("approve"),
-    "privacy.views.DocumentPublicationView": by_api("publish"),
+    "privacy.views.documents.DocumentApprovalView": by_api("approve"),
+    "privacy.views.documents.DocumentPublicationView": by_api("publish"),
     "privacy.tasks.publish_scheduled": by_the_worker,
     "console.views.approvals.approval_act": by_the_inbox,
 }
@@ -329,7 +329,7 @@ AT_ONCE: dict[str, Callable[..., None]] = {
     "workspaces.management.commands.create_workspace.Command": by_a_command,
     "console.management.commands.load_demo.Command": by_the_demo,
 }
-SHARES_ITS_NEEDS = {"privacy.views.DocumentDenialView"}
+SHARES_ITS_NEEDS = {"privacy.views.documents.DocumentDenialView"}
 """It names the approval's view for its needs, and publishes nothing."""
 
 

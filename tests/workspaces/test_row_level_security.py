@@ -160,12 +160,13 @@ FORBIDDEN_ON_HEADS = {
 
 @pytest.mark.parametrize("table", HEADS)
 @pytest.mark.parametrize("statement", FORBIDDEN_ON_HEADS)
-def test_the_role_moves_a_head_and_no_base(cast: Cast, table: str, statement: str) -> None:
+def test_the_role_moves_a_head_and_no_base(db: None, cast: Cast, table: str, statement: str) -> None:
     """PR-22: the application's role moves the head of a chain on, removes none, and never moves where one begins."""
     if "UPDATE" in statement:
         rows(
             "default",
-            "INSERT INTO workspaces_deploymentaudithead (id, seq, hash) VALUES (1, 0, '') ON CONFLICT DO NOTHING",
+            "INSERT INTO workspaces_deploymentaudithead (id, seq, hash) VALUES (1, 0, '')"
+            " ON CONFLICT DO NOTHING RETURNING 1",
         )
     with (
         access.bound(cast.workspace.id),

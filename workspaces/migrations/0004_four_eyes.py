@@ -9,9 +9,7 @@ from workspaces.postgresql.policies import isolate
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("workspaces", "0003_row_level_security"),
-    ]
+    dependencies = [("workspaces", "0003_row_level_security")]
 
     operations = [
         migrations.CreateModel(

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workspaces", "0003_row_level_security")]
+    dependencies = [("workspaces", "0004_four_eyes")]
     operations = [
         migrations.CreateModel(
             name="SigningKey",

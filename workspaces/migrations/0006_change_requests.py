@@ -16,9 +16,7 @@ PERSON = {
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("workspaces", "0004_four_eyes"),
-    ]
+    dependencies = [("workspaces", "0005_signing_key")]
 
     operations = [
         migrations.RenameModel("DocumentChange", "ChangeRequest"),

@@ -4,5 +4,5 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workspaces", "0007_key_generations")]
+    dependencies = [("workspaces", "0010_key_generations")]
     operations = [migrations.AddField("workspace", "closed_at", models.DateTimeField(blank=True, null=True))]

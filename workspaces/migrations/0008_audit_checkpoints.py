@@ -112,7 +112,7 @@ DROP_PRUNE = "DROP FUNCTION {}(text, jsonb);"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workspaces", "0005_outgoing")]
+    dependencies = [("workspaces", "0007_outgoing")]
     operations = [
         *(
             migrations.AddField(model_name=model, name=name, field=field)

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workspaces", "0004_signing_key")]
+    dependencies = [("workspaces", "0006_change_requests")]
     operations = [
         migrations.CreateModel(
             name="Outgoing",

@@ -12,10 +12,7 @@ from workspaces.postgresql.policies import isolate
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("workspaces", "0005_change_requests"),
-        ("workspaces", "0006_audit_checkpoints"),
-    ]
+    dependencies = [("workspaces", "0008_audit_checkpoints")]
 
     operations = [
         migrations.CreateModel(

@@ -26,7 +26,7 @@ DROP FUNCTION lastro_wrapped_by_the_newest();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workspaces", "0006_barriers")]
+    dependencies = [("workspaces", "0009_barriers")]
     operations = [
         migrations.AddField("wrappedkey", "generation", models.PositiveIntegerField(db_default=0, default=0)),
         migrations.AddField("wrappedkey", "under", models.PositiveIntegerField(db_default=0, default=0)),
