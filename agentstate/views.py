@@ -17,7 +17,7 @@ from agentstate.rules.agents import require_agent
 from agentstate.selectors.states import read_state
 from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteState, state_write
 from agentstate.services import profiles, states
-from agentstate.services.erasure import note_read
+from agentstate.services.erasures import note_read
 from agentstate.types import StateDeletion, StateRead, StoredState
 from workspaces import errors
 from workspaces.hotstore import COMMIT_WITHIN_SECONDS, Name

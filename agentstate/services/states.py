@@ -15,7 +15,7 @@ from agentstate.hotstates import Held, Turn
 from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
-from agentstate.services import erasure
+from agentstate.services import erasures
 from agentstate.services.lives import entomb
 from agentstate.types import (
     Draft,
@@ -170,7 +170,7 @@ def _store_locked(turn: Turn, caller: Caller, write: StateWrite, *, now: datetim
     require_feature(documents.FEATURE, documents_now)
     turn.leaves(row, changed=False)
     attempt = _attempt(caller, write, turn.place, documents_now, Held(row), now=now)
-    if attempt.is_lost and erasure.finish(attempt.workspace, row):
+    if attempt.is_lost and erasures.finish(attempt.workspace, row):
         # An erasure covers the row and has not come to it yet: what is written now is a life of its own.
         row = access.read_row(turn.place)
         attempt = _attempt(caller, write, turn.place, documents_now, Held(row), now=now)
@@ -355,7 +355,7 @@ def _require_new(attempt: _Attempt) -> None:
     people = [handle_hash(attempt.workspace, value) for value in values]
     barriers.require_not_erased([attempt.scope.hash, *people], written_at=write.written_at)
     if row is not None and row.life == State.Life.ERASED:
-        erasure.require_new(row, attempt.caller, written_at=write.written_at, now=attempt.now)
+        erasures.require_new(row, attempt.caller, written_at=write.written_at, now=attempt.now)
 
 
 def _require_same_person(attempt: _Attempt) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Min, Q, QuerySet, Sum
 
 from agentstate.models import KeptVersion, State
-from agentstate.selectors.erasure import covered
+from agentstate.selectors.erasures import covered
 from privacy.models import ErasureRequest
 from privacy.types import DryRun, Resolved, Target
 from workspaces import barriers, encryption

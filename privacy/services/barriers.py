@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from agentstate.models import State
-from agentstate.services import erasure as states
+from agentstate.services import erasures as states
 from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import blocking_holds, is_whole_profile

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agentstate.models import State
-from agentstate.services import erasure as states
+from agentstate.services import erasures as states
 from privacy.models import ErasureRequest, ErasureStep, PackageRun
 from privacy.services import barriers, closing, receipts
 from privacy.services.packages import Erased, erase_packages

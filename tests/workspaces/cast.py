@@ -8,7 +8,7 @@ import msgspec
 from django.utils import timezone
 
 from agentstate.models import SweepRun
-from agentstate.services import erasure as states
+from agentstate.services import erasures as states
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
 from privacy.types import Target

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from agentstate.services import erasure as states
+from agentstate.services import erasures as states
 from privacy.models import ErasureRequest
 from privacy.rules.erasures import STEPS
 from tests.privacy.erasing import ANA, ANAS_PHONE, House, make_house

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from agentstate import access, documents
 from agentstate.models import ErasedRead, State
-from agentstate.selectors.erasure import covered, scopes_alone
+from agentstate.selectors.erasures import covered, scopes_alone
 from agentstate.services.lives import entomb
 from agentstate.types import StateRow
 from workspaces import barriers, coherence
