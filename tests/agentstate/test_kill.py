@@ -104,9 +104,7 @@ def workspace(committed: None) -> WorkspaceRef:
     return factories.make_ready_workspace("Morte", TYPE)
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 20))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))])
 def test_server_killed_among_200_writes(workspace: WorkspaceRef, mortal: Server, seed: int) -> None:
     """WM-16, WM-15: no acknowledged write is lost, no state is torn, and sending again ends with each write once."""
     key, shared = factories.make_key(workspace), scope()

@@ -31,17 +31,22 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
             self.act(page)
 
 
-def sights() -> Iterator[Sight]:
-    """List every page that can be opened by its address, and then the states."""
+def pages() -> Iterator[Sight]:
+    """List every page that can be opened by its address."""
     for name in page_names():
         if name not in ONLY_POSTED | LEADS_ON | FILES:
             yield Sight(name=name, who=_viewer(name), address=_at(name))
+
+
+def sights() -> Iterator[Sight]:
+    """List every page, and then the states."""
+    yield from pages()
     yield from STATES
 
 
-def groups(size: int = 8) -> Iterator[tuple[str, list[Sight]]]:
-    """List the sights by who looks, a few at a time, so that one browser page shows several."""
-    everything = sorted(sights(), key=lambda sight: sight.who)
+def groups(seen: Iterable[Sight], size: int = 8) -> Iterator[tuple[str, list[Sight]]]:
+    """List sights by who looks, a few at a time, so that one browser page shows several."""
+    everything = sorted(seen, key=lambda sight: sight.who)
     for who, seen in groupby(everything, key=lambda sight: sight.who):
         for part in batched(seen, size):
             yield who, part

@@ -1,5 +1,8 @@
 """Every page and state in a real browser: axe in both themes, the policy kept, and no page wider than its window."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 
 from tests.console.browser import (
@@ -15,11 +18,17 @@ from tests.console.browser import (
     violations,
 )
 from tests.console.house import House
-from tests.console.sights import Sight, groups, sights
+from tests.console.sights import STATES, Sight, groups, pages, sights
 
 pytestmark = pytest.mark.browser
-GROUPS = list(groups())
-NAMES = [f"{who}: {seen[0].name} to {seen[-1].name}" for who, seen in GROUPS]
+
+
+def grouped(seen: Iterable[Sight], *marks: pytest.MarkDecorator) -> list[Any]:
+    """Give a test for each few sights."""
+    return [
+        pytest.param(who, part, marks=marks, id=f"{who}: {part[0].name} to {part[-1].name}")
+        for who, part in groups(seen)
+    ]
 
 
 def test_sights_have_names_of_their_own() -> None:
@@ -28,7 +37,7 @@ def test_sights_have_names_of_their_own() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("who", "seen"), GROUPS, ids=NAMES)
+@pytest.mark.parametrize(("who", "seen"), grouped(pages()) + grouped(STATES, pytest.mark.long))
 def test_sights_are_accessible_and_fit(house: House, visits: Visits, who: str, seen: list[Sight]) -> None:
     """CO-2, CO-11, CO-14: axe finds nothing in light, no contrast fails in dark, and 390 and 320 pixels are enough."""
     page, found = visits.open(house.people.get(who)), {}
@@ -46,7 +55,7 @@ def test_sights_are_accessible_and_fit(house: House, visits: Visits, who: str, s
 @pytest.mark.long
 @pytest.mark.parametrize("width", [WIDE, PHONE_WIDTH, NARROWEST])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("who", "seen"), GROUPS, ids=NAMES)
+@pytest.mark.parametrize(("who", "seen"), grouped(sights()))
 def test_sights_as_the_server_draws_them(
     house: House, visits: Visits, who: str, seen: list[Sight], theme: str, width: int
 ) -> None:

@@ -226,6 +226,7 @@ WITHOUT_TABLES = {("workspaces", "0010_key_generations"), ("privacy", "0004_clos
 """What changes the other database alone (tests/workspaces/test_migrations.py takes it back there), or only words."""
 
 
+@pytest.mark.long
 def test_migrations_go_from_empty_to_full_and_back(empty: BaseDatabaseWrapper) -> None:
     """PL-17: each migration of ours is taken back, made again to the same tables, and taken back down to nothing."""
     migrate(empty)
