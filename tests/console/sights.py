@@ -47,8 +47,8 @@ def sights() -> Iterator[Sight]:
 def groups(seen: Iterable[Sight], size: int = 8) -> Iterator[tuple[str, list[Sight]]]:
     """List sights by who looks, a few at a time, so that one browser page shows several."""
     everything = sorted(seen, key=lambda sight: sight.who)
-    for who, seen in groupby(everything, key=lambda sight: sight.who):
-        for part in batched(seen, size):
+    for who, own in groupby(everything, key=lambda sight: sight.who):
+        for part in batched(own, size):
             yield who, part
 
 
