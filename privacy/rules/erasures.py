@@ -29,7 +29,7 @@ NOT_PROVED = (
 """What a receipt cannot show (PR-14b)."""
 
 _MAY_BECOME: Mapping[str, frozenset[str]] = {
-    "received": frozenset({"verified", "approved", "refused"}),
+    "received": frozenset({"verified", "refused"}),
     "verified": frozenset({"approved", "refused"}),
     "approved": frozenset({"running", "refused"}),
     "running": frozenset({"completed", "failed"}),

@@ -77,7 +77,8 @@ def approve(
 ) -> ErasureRequest:
     """Approve a request; its barrier stands when this has committed and returned, unless a hold keeps it (PR-11).
 
-    Where erasures need an approval, nobody approves what they asked for themselves. Raises NotPossibleNow.
+    Whoever asks has been identified before (PR-17). Where erasures need an approval, nobody approves what they asked
+    for themselves. Raises NotPossibleNow.
     """
     request = _locked(request_id)
     rules.require_may_become(request.status, Status.APPROVED)

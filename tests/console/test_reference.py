@@ -87,7 +87,7 @@ def test_a_call_can_be_copied(operation: reference.Described) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_it_is_accessible(shown: Page, theme: Literal["light", "dark"]) -> None:
     """CO-11, PL-9: no axe finding in both themes with everything open, and nothing to scroll sideways at 320 px."""
     shown.emulate_media(color_scheme=theme)

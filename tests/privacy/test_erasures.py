@@ -7,6 +7,10 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from privacy.errors import NotPossibleNow
+from privacy.services import erasures
+from privacy.services.erasures import Asker
+from privacy.types import Target
 from tests import factories
 from tests.factories import scope, write
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
@@ -198,6 +202,22 @@ class TestRequests:
         answers = [house.forget("handle", ANA, **{"Idempotency-Key": "once"}) for _ in range(2)]
         assert answers[0].body["request_id"] == answers[1].body["request_id"]
         assert house.agent.read(house.store({"step": "cart"})).body["version"] == 1
+
+    def test_of_somebody_unknown(self, house: House) -> None:
+        """PR-17: nothing is approved before it is known who asks."""
+        place = house.store({"step": "cart"})
+        now, workspace = timezone.now(), house.workspace
+        target = Target(kind="conversation", scope_id=place["id"])
+        with access.bound(workspace.id):
+            asker = Asker(factories.SYSTEM, is_verified=False)
+            asked = erasures.request_erasure(workspace=workspace, target=target, asker=asker, now=now)
+            decision = {"request_id": asked.id, "actor": factories.SYSTEM, "reason": "For a test", "now": now}
+            with pytest.raises(NotPossibleNow):
+                erasures.approve(workspace=workspace, **decision)
+            assert house.agent.read(place).body["version"] == 1
+            erasures.verify_identity(**decision)
+            erasures.approve(workspace=workspace, **decision)
+        assert house.agent.read(place).body == NOTHING
 
     def test_form(self, house: House) -> None:
         """PR-9: exactly the member that the target names is given."""

@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+import pytest
+
 from privacy.models import PackageRun
 from privacy.tasks import build_packages
 from tests import factories
@@ -12,6 +14,7 @@ from tests.server import Server
 from workspaces import access
 
 
+@pytest.mark.long
 def test_without_a_broker_a_package_is_built_later(committed: None, tmp_path: Path) -> None:
     """PR-18: the call answers 202 after its four seconds; the run is committed, and the next worker builds it."""
     workspace = factories.make_ready_workspace("Quieto")

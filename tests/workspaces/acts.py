@@ -47,6 +47,7 @@ class Ground(msgspec.Struct, frozen=True):
     change: Any
     own: Any
     erasure: UUID
+    waiting: UUID
     hold: UUID
 
     @property
@@ -76,17 +77,20 @@ def make_ground(cast: Cast) -> Ground:
         change=propose(None).change,
         own=propose(None, author=person, publish_at=timezone.now() + timedelta(days=1)).change,
         erasure=ask(cast).id,
+        waiting=ask(cast, is_verified=True).id,
         hold=hold(cast).id,
     )
 
 
-def ask(cast: Cast) -> ErasureRequest:
-    """Ask for an erasure whose asker is not identified yet, so that it waits."""
+def ask(cast: Cast, *, is_verified: bool = False) -> ErasureRequest:
+    """Ask for an erasure that waits: for its asker to be identified, or for an approval."""
+    FourEyes.objects.update(kinds=["erasure"] if is_verified else [])
     target = Target(kind="conversation", scope_id=uuid4().hex)
-    asker = Asker(ACTOR, is_verified=False)
+    asker = Asker(ACTOR, is_verified=is_verified)
     request = erasures.request_erasure(
         workspace=cast.workspace, target=target, asker=asker, reason=REASON, now=timezone.now()
     )
+    FourEyes.objects.update(kinds=[])
     ErasureRequest.objects.filter(id=request.id).update(regime="GDPR")
     return request
 
@@ -310,7 +314,13 @@ ACTS: tuple[Act, ...] = (
         name="erasure.approve",
         on="erasure",
         with_reason=True,
-        deed=lambda ground: decided(ground, erasures.approve, workspace=ground.cast.workspace),
+        deed=lambda ground: erasures.approve(
+            workspace=ground.cast.workspace,
+            request_id=ground.waiting,
+            actor=ACTOR,
+            reason=REASON,
+            now=ground.now,
+        ),
     ),
     Act(
         name="erasure.refuse",
