@@ -52,7 +52,11 @@ class Server:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> "Server":
-        """Start what does not run, all at once, and wait until it answers."""
+        """Start what does not run, all at once, and wait until it answers.
+
+        As the supervisor of a deployment would: a server whose worker dies twice within seconds ends itself.
+        """
+        self._processes = {name: each for name, each in self._processes.items() if each.poll() is None}
         for name, command in web_commands(self._ports, folder=self._folder, size=self._size).items():
             if name not in self._processes:
                 self._processes[name] = self._started(command)

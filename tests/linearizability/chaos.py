@@ -72,7 +72,8 @@ class Chaos:
             self.strike()
 
     def strike(self) -> None:
-        """Let one mishap happen."""
+        """Let one mishap happen, to servers that all run."""
+        self._web.start()
         name = self._chance.choices(list(self._weights), list(self._weights.values()))[0]
         self.told.append((time.monotonic_ns(), name))
         self._deeds[name]()
