@@ -20,6 +20,7 @@ from privacy.services import alerts, erasing, holds
 from privacy.services.approvals import publish_due
 from privacy.services.package_builds import build_next
 from privacy.services.packages import Swept, sweep_packages
+from privacy.services.work import NotErased
 from workspaces import access
 from workspaces.errors import Problem
 from workspaces.types import WorkspaceRef
@@ -59,7 +60,13 @@ def tell_overdue() -> None:
 
 def _run(workspace: WorkspaceRef, request_id: UUID) -> None:
     about = {"workspace": str(workspace.id), "erasure": str(request_id)}
-    if erasing.run(workspace=workspace, request_id=request_id):
+    try:
+        is_complete = erasing.run(workspace=workspace, request_id=request_id)
+    except NotErased as left:
+        # It is looked at again when its claim has ended, and keeps no other from its turn.
+        log.error("erasure.left", extra=about | {"left": str(left)})
+        return
+    if is_complete:
         log.info("erasure.completed", extra=about)
 
 

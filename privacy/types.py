@@ -56,8 +56,6 @@ class Resolved(msgspec.Struct, frozen=True, kw_only=True):
 
     profile_id: UUID | None = None
     handle_ids: tuple[UUID, ...] = ()
-    is_whole_profile: bool = False
-    scope_kind: str = ""
     scope_hash: bytes | None = None
 
     @property

@@ -202,7 +202,11 @@ def destroy_keys(workspace: WorkspaceRef, *key_ids: UUID | None) -> None:
 
 def bar_keys(workspace: WorkspaceRef, *key_ids: UUID, by: UUID) -> None:
     """Let keys open nothing from now on, in every process: what they sealed is being erased (PR-11)."""
-    for key_id in key_ids:
+    with bound(workspace.id):
+        open_ones = list(
+            WrappedKey.objects.filter(id__in=key_ids, barred_by=None).values_list("id", flat=True)
+        )
+    for key_id in open_ones:
         with changing_key(workspace, key_id) as row:
             row.update(barred_by=by)
 

@@ -24,17 +24,18 @@ KIND = "agent_states"
 
 
 class Marked(msgspec.Struct, frozen=True):
-    """What an erasure covers of working memory: how many states, the keys of those that no handle's key opens, and
-    whole conversations and tasks, each with the key of its hash."""
+    """What an erasure covers of working memory: how many states, and whole conversations and tasks by keyed hash.
+
+    Beside each hash stands the key that made it.
+    """
 
     states: int
-    keys: tuple[UUID, ...]
     scopes: tuple[tuple[bytes, UUID], ...]
 
 
 @transaction.atomic
 def mark(erasure: Erasure, *, is_again: bool = False) -> Marked:
-    """Mark what an erasure covers, so that nothing else comes to it, and say which keys are to be barred (PR-11).
+    """Mark what an erasure covers, so that nothing else comes to it (PR-11).
 
     Marking again comes to what was being written at the first time, and leaves alone what began after it.
     """
@@ -42,11 +43,9 @@ def mark(erasure: Erasure, *, is_again: bool = False) -> Marked:
     rows = covered(erasure).filter(erasure_id=None)
     if is_again:
         rows = rows.filter(Q(handle_id__in=erasure.handle_ids) | Q(created_at__lte=erasure.began_at))
-    found = list(rows.select_for_update(of=("self",)).values_list("id", "handle_id", "data_key_id"))
-    State.objects.filter(id__in=[row[0] for row in found]).update(erasure_id=erasure.id)
-    handles = set(erasure.handle_ids)
-    keys = tuple(key for _, handle, key in found if key is not None and handle not in handles)
-    return Marked(len(found), keys, tuple((bytes(scope), key) for scope, key in scopes))
+    found = list(rows.select_for_update(of=("self",)).values_list("id", flat=True))
+    State.objects.filter(id__in=found).update(erasure_id=erasure.id)
+    return Marked(len(found), tuple((bytes(scope), key) for scope, key in scopes))
 
 
 @transaction.atomic

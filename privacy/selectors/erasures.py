@@ -26,7 +26,7 @@ def resolved(workspace: WorkspaceRef, target: Target) -> Resolved:
     if target.kind == "handle":
         return _handle(_named_handle(workspace, target))
     scope = scope_of(workspace, kind=target.kind, id=target.scope_id)
-    return Resolved(scope_kind=target.kind, scope_hash=scope.hash)
+    return Resolved(scope_hash=scope.hash)
 
 
 def requests() -> QuerySet[ErasureRequest]:
@@ -162,7 +162,7 @@ def _profile(profile_id: UUID | None) -> Resolved:
     if profile is None:
         return Resolved()
     handles = tuple(handle.id for handle in profile.handles.all())
-    return Resolved(profile_id=profile.id, handle_ids=handles, is_whole_profile=True)
+    return Resolved(profile_id=profile.id, handle_ids=handles)
 
 
 def _named_handle(workspace: WorkspaceRef, target: Target) -> Handle | None:
@@ -174,7 +174,4 @@ def _named_handle(workspace: WorkspaceRef, target: Target) -> Handle | None:
 def _handle(handle: Handle | None) -> Resolved:
     if handle is None:
         return Resolved()
-    others = Handle.objects.filter(profile_id=handle.profile_id, erasure_id=None).exclude(id=handle.id)
-    return Resolved(
-        profile_id=handle.profile_id, handle_ids=(handle.id,), is_whole_profile=not others.exists()
-    )
+    return Resolved(profile_id=handle.profile_id, handle_ids=(handle.id,))

@@ -120,7 +120,7 @@ class Contents:
 def subject_of(workspace: WorkspaceRef, profile_id: UUID, *, now: datetime) -> PackageSubject:
     """Find a person with all their handles, and the documents in force. Raises NotFound."""
     profile = access.one(Profile, id=profile_id)
-    handles = Handle.objects.filter(profile_id=profile.id).order_by("created_at", "id")
+    handles = Handle.objects.filter(profile_id=profile.id, erasure_id=None).order_by("created_at", "id")
     return PackageSubject(
         workspace=workspace,
         profile_id=profile.id,

@@ -12,6 +12,7 @@ from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import erasures as rules
 from privacy.selectors.erasures import blocking_holds, is_whole_profile
 from privacy.services import closing
+from privacy.services.packages import end_packages
 from workspaces import access, documents, encryption
 from workspaces.barriers import lock_holds
 from workspaces.models import Erasure, Handle, Profile, Tombstone
@@ -27,7 +28,8 @@ def begin(
 ) -> bool:
     """Begin an approved erasure, unless a hold keeps what it covers; tell whether it begins (PR-11, PR-16).
 
-    1. Mark the handles, the person and the states, and leave tombstones of their names (PR-12), in this transaction.
+    1. Mark the handles, the person and the states, leave tombstones of their names (PR-12), and end the packages that
+       hold any of it, in this transaction.
     2. When that has committed, bar their keys in the other database and in the hot store: from then on nothing of it
        is read, also not from a copy that a process or the hot store still has.
     A crash between the two leaves an approved request that has begun, which a worker takes up (`stand`).
@@ -53,6 +55,7 @@ def begin(
     marked = states.mark(erasure)
     erasure.named_profile_ids = _named(request)
     erasure.save(update_fields=["named_profile_ids"])
+    end_packages(workspace=workspace, profile_ids=erasure.named_profile_ids, now=now)
     _leave_tombstones(request, erasure, marked.scopes)
     _plan(request, marked.states)
     request.erasure = erasure

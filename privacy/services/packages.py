@@ -94,7 +94,7 @@ def _profile(workspace: WorkspaceRef, profile_id: UUID | None, handle: HandleVal
     if handle is not None:
         known = known_handle(workspace, handle)
         profile_id = known.profile_id if known else None
-    return access.one(Profile.objects.select_for_update(no_key=True), id=profile_id)
+    return access.one(Profile.objects.select_for_update(no_key=True).filter(erasure_id=None), id=profile_id)
 
 
 def renew_link(
@@ -127,6 +127,14 @@ def revoke_package(
         raise Conflict("The package is over already.")
     _end(workspace, run, _Status.REVOKED, now)
     note("package.revoke", run, actor=actor, now=now, reason=reason)
+
+
+@transaction.atomic
+def end_packages(*, workspace: WorkspaceRef, profile_ids: Sequence[UUID], now: datetime) -> None:
+    """End every package of some people, built or not: with this transaction no link opens one any more (PR-11)."""
+    runs = PackageRun.objects.select_for_update().filter(profile_id__in=profile_ids)
+    for run in runs.exclude(status__in=PackageRun.ENDED):
+        _end(workspace, run, _Status.REVOKED, now)
 
 
 def open_download(*, run_id: UUID, token: str, origin: Origin, now: datetime) -> Download:

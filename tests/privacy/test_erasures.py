@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from privacy.errors import NotPossibleNow
@@ -14,6 +15,7 @@ from privacy.types import Target
 from tests import factories
 from tests.factories import scope, write
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
+from tests.privacy.packages import build, link
 from workspaces import access
 from workspaces.models import Handle
 
@@ -61,6 +63,22 @@ def test_nothing_is_read_from_the_approval_on(house: House, reads: int) -> None:
     assert house.agent.read(place).body == NOTHING
     assert house.office.get(f"/v1/profiles/{profile}/agent-state").status == 404
     assert house.office.post("/v1/profiles/search", {"query": ANA["value"]}).body["items"] == []
+
+
+@pytest.mark.parametrize("target", ["profile", "handle", "conversation"])
+def test_no_package_is_opened_from_the_approval_on(house: House, target: str) -> None:
+    """PR-11: a link to a package that holds any of it opens nothing at once, and no new one is asked for."""
+    place = house.store({"step": "cart"}, subject=ANA)
+    profile = str(house.profile_of(ANA))
+    url = link(house.workspace, build(house.workspace, ANA))
+    assert Client().get(url).status_code == 200
+
+    house.forget(target, {"profile": profile, "handle": ANA, "conversation": place["id"]}[target])
+
+    assert Client().get(url).status_code == 404
+    asked = house.office.post("/v1/export", {"profile_id": profile})
+    assert asked.status == (202 if target == "conversation" else 404)
+    assert house.work() == [True]
 
 
 def test_a_conversation_of_one_person_goes_whole(house: House) -> None:
@@ -211,7 +229,12 @@ class TestRequests:
         with access.bound(workspace.id):
             asker = Asker(factories.SYSTEM, is_verified=False)
             asked = erasures.request_erasure(workspace=workspace, target=target, asker=asker, now=now)
-            decision = {"request_id": asked.id, "actor": factories.SYSTEM, "reason": "For a test", "now": now}
+            decision: dict[str, Any] = {
+                "request_id": asked.id,
+                "actor": factories.SYSTEM,
+                "reason": "For a test",
+                "now": now,
+            }
             with pytest.raises(NotPossibleNow):
                 erasures.approve(workspace=workspace, **decision)
             assert house.agent.read(place).body["version"] == 1

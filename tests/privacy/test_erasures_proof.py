@@ -152,7 +152,7 @@ class TestReceipts:
         assert receipt["reference"] in capsys.readouterr().out
         assert len(receipt["does_not_prove"]) == 3
         assert set(receipt["digests"]) == set(receipt["erased"])
-        assert "ana" not in json.dumps(receipt).replace("analytics", "")
+        assert "example.com" not in json.dumps(receipt)
 
     def test_every_member_counts(self, receipt: dict[str, Any], key: str, tmp_path: Path) -> None:
         """PR-14: each member altered, added or taken away, and each character of the text, is found."""
@@ -191,13 +191,13 @@ def test_people_are_gone_with_their_names(house: House) -> None:
     house.store({"step": "cart"}, subject=who)
     with access.bound(house.workspace.id):
         pseudonym, hint = Profile.objects.get().pseudonym, Handle.objects.get().hint
+    assert [row for row in everything(house)["workspaces_handle"] if hint in row]
     house.forget("handle", who)
     house.work()
     with access.bound(house.workspace.id):
         assert not State.objects.filter(life="live").exists()
     rows = [row for rows in everything(house).values() for row in rows]
-    assert not [row for row in rows if pseudonym in row]
-    assert hint
+    assert not [row for row in rows if pseudonym in row or hint in row]
 
 
 def reapplied(dump: Restored, folder: Path) -> str:

@@ -155,7 +155,6 @@ class Migration(migrations.Migration):
                         base_field=models.UUIDField(), default=list, size=None
                     ),
                 ),
-                ("scope_kind", models.CharField(default="", max_length=12)),
                 ("scope_hash", models.BinaryField(max_length=32, null=True)),
                 ("began_at", models.DateTimeField()),
                 ("ended_at", models.DateTimeField(null=True)),

@@ -102,7 +102,6 @@ class Erasure(TenantModel):
     handle_ids: Any = ArrayField(models.UUIDField(), default=list)
     # Everybody whom something of it names: their packages hold it too.
     named_profile_ids: Any = ArrayField(models.UUIDField(), default=list)
-    scope_kind = models.CharField(max_length=12, default="")
     scope_hash = models.BinaryField(max_length=32, null=True)
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
