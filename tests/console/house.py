@@ -47,6 +47,8 @@ EMAIL = f"{CANARY}@corp.example"
 SCOPE_ID = f"scope-{CANARY}"
 SECRETS = (CANARY, CANARY.upper(), "987650123", "98765-0123")
 
+# The status of the request that a page is shown with, where it is not the one that has just come.
+REQUESTS = {"erasure_receipt": "completed", "erasure_approve": "verified"}
 # Others, whom requests for erasure and a hold are about.
 OTHERS = {
     name: {"type": "email", "value": f"{CANARY}-{name}@corp.example"}
@@ -113,7 +115,7 @@ class House(msgspec.Struct, frozen=True):
             "profile_id": self.profile,
             "key_id": self.key,
             "entry_id": self.entry,
-            "erasure_id": self.requests["completed" if route == "erasure_receipt" else "received"],
+            "erasure_id": self.requests[REQUESTS.get(route, "received")],
             "hold_id": self.hold,
             "form": "csv",
             "package_id": self.package,
