@@ -21,6 +21,7 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "lastro-installed.txt"
 CLIENTS = PROJECT / ".lastro" / "clients"
 PEERS = PROJECT / ".lastro" / "bench"
+SDK = PROJECT / "sdk" / "python" / "src"
 COVERS = {"run": ("run", "dev"), "dev": ("dev",)}
 """dev.txt holds all of run.txt in the same versions, so that one environment serves both."""
 
@@ -64,7 +65,15 @@ def _provide(lock: str) -> None:
     STAMP.unlink(missing_ok=True)
     file = LOCKS / f"{lock}.txt"
     _install(file, f"{_count(file)} packages of requirements/{file.name}")
+    _link_sdk()
     STAMP.write_text(_digest(lock))
+
+
+def _link_sdk() -> None:
+    # As an editable installation does it, without a build: the server imports the pure parts of its own SDK.
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([PYTHON, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
+    (Path(packages) / "lastro-sdk.pth").write_text(f"{SDK}\n")
 
 
 def _works() -> bool:

@@ -1,0 +1,1 @@
+"""Conversation history: records, windows, guard, summaries and stores (HI-1 to HI-25)."""

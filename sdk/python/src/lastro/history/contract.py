@@ -1,0 +1,96 @@
+"""The contract of a store of sessions (HI-3 to HI-6). RamStore, SqliteStore and ServerStore keep it, and so does a host's
+own: `lastro.testing` has the suite that shows it."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from lastro.history.records import Head, Item, Outcome, SessionKey, Snapshot
+
+T = TypeVar("T")
+
+
+class Items(Protocol):
+    """The items of a session, read when asked for."""
+
+    def backwards(self, leaf: str) -> Iterator[Item]:
+        """Give the items on the path from a leaf to the root, newest first; reads in pages, not the whole (X12, PF-4)."""
+        ...
+
+    def instructions(self) -> Sequence[Item]:
+        """Give the system and developer messages that stand first (X4)."""
+        ...
+
+
+class View(Items, Protocol):
+    """A private view of one session, for one operation."""
+
+    @property
+    def head(self) -> Head:
+        """Give the head as it was when the operation began."""
+        ...
+
+    def known(self, key: str) -> Sequence[Item]:
+        """Give what was appended with a dedupe key, so that a second append is the first one's answer."""
+        ...
+
+
+class HistoryStore(Protocol):
+    """A store; each call has a sync and an async form that do the same.
+
+    Errors: DecisionHistoryBusy, DecisionHistoryLimitExceeded, DecisionHistoryNotFound, DecisionHistoryErased,
+    DecisionHistoryRecoveryRefused, DecisionHistoryConflict.
+    """
+
+    def transact(self, key: SessionKey, operation: Callable[[View | None], Outcome[T]], *, worker: str = "") -> T:
+        """Reserve the session, run the operation on its view (None: there is none), and save atomically what it gives.
+
+        An exception of the operation leaves the old record as it was, and the session free. A process that dies leaves
+        the reservation. Saving costs what is appended, not what is there.
+        """
+        ...
+
+    async def atransact(
+        self, key: SessionKey, operation: Callable[[View | None], Awaitable[Outcome[T]]], *, worker: str = ""
+    ) -> T:
+        """Do as `transact`, with an operation that may await a provider."""
+        ...
+
+    def read(self, key: SessionKey) -> Snapshot | None:
+        """Give a detached snapshot, None when absent or expired; does not renew the idle time; busy refuses (HI-6)."""
+        ...
+
+    async def aread(self, key: SessionKey) -> Snapshot | None:
+        """Do as `read`."""
+        ...
+
+    def fork(self, key: SessionKey, to: SessionKey, *, at: str) -> None:
+        """Make a new session that shares the messages up to an item."""
+        ...
+
+    async def afork(self, key: SessionKey, to: SessionKey, *, at: str) -> None:
+        """Do as `fork`."""
+        ...
+
+    def recover(self, key: SessionKey, *, worker_stopped: bool = False) -> None:
+        """Free a reservation; refuses without the word that its worker has stopped. Says nothing of its effects (HI-5)."""
+        ...
+
+    async def arecover(self, key: SessionKey, *, worker_stopped: bool = False) -> None:
+        """Do as `recover`."""
+        ...
+
+    def delete(self, key: SessionKey) -> None:
+        """Remove an idle session; again is no error; busy refuses (HI-6)."""
+        ...
+
+    async def adelete(self, key: SessionKey) -> None:
+        """Do as `delete`."""
+        ...
+
+    def close(self) -> None:
+        """Close what the store opened itself."""
+        ...
+
+    async def aclose(self) -> None:
+        """Do as `close`."""
+        ...
