@@ -72,7 +72,9 @@ def _provide(lock: str) -> None:
 def _link_sdk() -> None:
     # As an editable installation does it, without a build: the server imports the pure parts of its own SDK.
     script = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    packages = subprocess.run([PYTHON, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
+    packages = subprocess.run(
+        [PYTHON, "-c", script], check=True, capture_output=True, text=True
+    ).stdout.strip()
     (Path(packages) / "lastro-sdk.pth").write_text(f"{SDK}\n")
 
 

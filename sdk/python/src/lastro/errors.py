@@ -1,4 +1,4 @@
-"""Every refusal of the SDK: a class with a code, and with it what the server or the rule said, never content (SD-11)."""
+"""Every refusal of the SDK: a class with a code and what the rule or the server said, never content (SD-11)."""
 
 from typing import ClassVar
 

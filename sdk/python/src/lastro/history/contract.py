@@ -1,5 +1,4 @@
-"""The contract of a store of sessions (HI-3 to HI-6). RamStore, SqliteStore and ServerStore keep it, and so does a host's
-own: `lastro.testing` has the suite that shows it."""
+"""The contract of a store of sessions (HI-3 to HI-6); `lastro.testing` has the suite that shows it of any store."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -13,7 +12,7 @@ class Items(Protocol):
     """The items of a session, read when asked for."""
 
     def backwards(self, leaf: str) -> Iterator[Item]:
-        """Give the items on the path from a leaf to the root, newest first; reads in pages, not the whole (X12, PF-4)."""
+        """Give the items on the path from a leaf to the root, newest first; read in pages (X12, PF-4)."""
         ...
 
     def instructions(self) -> Sequence[Item]:
@@ -41,7 +40,9 @@ class HistoryStore(Protocol):
     DecisionHistoryRecoveryRefused, DecisionHistoryConflict.
     """
 
-    def transact(self, key: SessionKey, operation: Callable[[View | None], Outcome[T]], *, worker: str = "") -> T:
+    def transact(
+        self, key: SessionKey, operation: Callable[[View | None], Outcome[T]], *, worker: str = ""
+    ) -> T:
         """Reserve the session, run the operation on its view (None: there is none), and save atomically what it gives.
 
         An exception of the operation leaves the old record as it was, and the session free. A process that dies leaves
@@ -72,7 +73,7 @@ class HistoryStore(Protocol):
         ...
 
     def recover(self, key: SessionKey, *, worker_stopped: bool = False) -> None:
-        """Free a reservation; refuses without the word that its worker has stopped. Says nothing of its effects (HI-5)."""
+        """Free a reservation; refuses without the word that its worker has stopped (HI-5)."""
         ...
 
     async def arecover(self, key: SessionKey, *, worker_stopped: bool = False) -> None:

@@ -1,7 +1,6 @@
 """Refusals of conversation history. They are ours: none is blamed on a model, none asks a provider again (HI-20)."""
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from lastro.errors import LastroError
 
@@ -13,7 +12,7 @@ class DecisionHistoryError(LastroError):
 
 
 class DecisionHistoryIdentityMissing(DecisionHistoryError):
-    """A session was named by neither a session id nor run, invocation and agent together, or without a namespace (HI-1)."""
+    """A session lacks its namespace, or its session id or run, invocation and agent together (HI-1)."""
 
     code = "decision_history_identity_missing"
 
@@ -41,7 +40,13 @@ class DecisionHistoryLimitExceeded(DecisionHistoryError):
     code = "decision_history_limit_exceeded"
 
     def __init__(
-        self, *, bound: str, needed: int, allowed: int, calls: tuple[str, ...] = (), request_id: str | None = None
+        self,
+        *,
+        bound: str,
+        needed: int,
+        allowed: int,
+        calls: tuple[str, ...] = (),
+        request_id: str | None = None,
     ) -> None:
         names = f"; open or late calls: {', '.join(calls)}" if calls else ""
         super().__init__(f"{bound}: {needed} needed, {allowed} allowed{names}", request_id=request_id)
@@ -52,7 +57,7 @@ class DecisionHistoryLimitExceeded(DecisionHistoryError):
 
 
 class DecisionHistoryInvalid(DecisionHistoryError):
-    """The stored history breaks a rule of its provider and no repair was asked for: the rule, and the calls it is about."""
+    """What is stored breaks a rule of its provider, and no repair was asked for: the rule, and its calls."""
 
     code = "decision_history_invalid"
 
@@ -67,7 +72,7 @@ class DecisionHistoryInvalid(DecisionHistoryError):
 
 
 class DecisionHistoryMessageInvalid(DecisionHistoryError):
-    """A message cannot be kept: not a JSON object, a lone surrogate, a number that is none; `pointer` is its place (X6)."""
+    """A message cannot be kept: no JSON object, a lone surrogate, a number that is none; with its place (X6)."""
 
     code = "decision_history_message_invalid"
 

@@ -17,7 +17,7 @@ Interface = Literal["structured", "native"]
 ContentMode = Literal["inline", "opaque_refs"]
 Kind = Literal["message", "observation", "not_executed", "opaque", "removal"]
 """`observation`: a result that the runtime reported; `not_executed`: its record that a call was not executed, served as
-that call's result and marked as such; `opaque`: another framework's record; `removal`: the record that one is gone (HI-25)."""
+that call's result and marked as such; `opaque`: another framework's record; `removal`: that one is gone (HI-25)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A host's text in place of the exchanges that left: how many, their digest, and the last of them (HI-18, HI-19)."""
+    """A host's text for the exchanges that left: how many, their digest, the last of them (HI-18, HI-19)."""
 
     text: str
     covers: int

@@ -1,4 +1,4 @@
-"""The window: what the next request carries of a session's history (HI-9 to HI-11). Pure: same input, same window (X8)."""
+"""The window: what the next request carries of a session's history (HI-9 to HI-11). Pure and repeatable (X8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -65,13 +65,15 @@ def window_of(
 ) -> Window:
     """Choose the window of a branch: the longest unbroken tail of complete exchanges within the bounds (HI-9 to HI-11).
 
-    Reads backwards only as far as the window and one exchange more reach. Raises DecisionHistoryLimitExceeded where the
-    latest exchange and the current observations alone pass a bound, DecisionHistoryInvalid where what is stored breaks a
-    rule of the provider and `repair` is off.
+    Reads backwards only as far as the window and one exchange more reach. Raises DecisionHistoryLimitExceeded where
+    the latest exchange and the current observations alone pass a bound, DecisionHistoryInvalid where what is stored
+    breaks a rule of the provider and `repair` is off.
     """
     raise NotImplementedError
 
 
-def leaving(source: Items, window: Window, *, provider: Provider, leaf: str, after: str = "") -> Sequence[Exchange]:
+def leaving(
+    source: Items, window: Window, *, provider: Provider, leaf: str, after: str = ""
+) -> Sequence[Exchange]:
     """Give the complete exchanges that are not in the window, oldest first, from behind an item on (HI-18)."""
     raise NotImplementedError

@@ -1,1 +1,1 @@
-"""One module per provider format: what is a call, a result, an instruction, a turn's beginning, and how a summary looks."""
+"""One module per provider format: its calls, results, instructions and turns, and how a summary looks in it."""
