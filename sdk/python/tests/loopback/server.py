@@ -26,8 +26,8 @@ PATHS = [
     (re.compile(r"/v1/responses"), "openai.responses", False),
     (re.compile(r"/v1/messages/count_tokens"), "anthropic.messages", True),
     (re.compile(r"/v1/messages"), "anthropic.messages", False),
-    (re.compile(r"/v1beta/models/(?P<model>[^:]+):countTokens"), "gemini.contents", True),
-    (re.compile(r"/v1beta/models/(?P<model>[^:]+):generateContent"), "gemini.contents", False),
+    (re.compile(r"/v1(?:beta)?/models/(?P<model>[^:]+):countTokens"), "gemini.contents", True),
+    (re.compile(r"/v1(?:beta)?/models/(?P<model>[^:]+):generateContent"), "gemini.contents", False),
 ]
 Answer = Turn | Fault | Callable[[Body], Turn | Fault]
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from anthropic import Anthropic, APIError, AsyncAnthropic
 
-from lastro.decisions.connector import merged
+from lastro.decisions.connector import merged, without_instructions
 from lastro.decisions.reading import Heard, decided, member, objects, text_of
 from lastro.decisions.records import Ask, Observation, Reading, Tool
 from lastro.decisions.transport import acounted, asent, count_in, counted, own_client, require_direct, sent
@@ -45,11 +45,12 @@ class AnthropicMessages:
 
     def request(self, messages: Sequence[Message], ask: Ask, *, max_output_tokens: int | None) -> Request:
         """Give the body of a generation."""
+        leading, rest = without_instructions(messages)
         own = {
             "model": self.model,
             "max_tokens": max_output_tokens or self.options.get("max_tokens", MAX_TOKENS),
-            "messages": list(messages),
-            "system": ask.instructions or None,
+            "messages": rest,
+            "system": _system(ask, leading),
             "tools": [_tool(tool) for tool in ask.tools] or None,
             "output_config": self._format(ask),
         }
@@ -122,6 +123,19 @@ class AnthropicMessages:
         counting: Any = client.messages.with_raw_response
         answer = await acounted(lambda: counting.count_tokens(**given), (APIError,))
         return count_in(answer.http_response.text, "input_tokens")
+
+
+def _system(ask: Ask, leading: Sequence[Message]) -> str | list[dict[str, Any]] | None:
+    """Put what the host says before the instructions that the session keeps (X4)."""
+    if not leading:
+        return ask.instructions or None
+    own = [{"type": "text", "text": ask.instructions}] if ask.instructions else []
+    return own + [block for message in leading for block in blocks(message.get("content"))]
+
+
+def blocks(content: Any) -> list[dict[str, Any]]:
+    """Give a content as blocks; text may stand for one."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
 
 
 def _countable(request: Request) -> Request:

@@ -1,6 +1,7 @@
 """What a provider's module gives: requests, answers, results in its words, and the way to it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Protocol
 
 from lastro.decisions.records import Ask, Observation, Reading
@@ -70,3 +71,9 @@ def merged(options: Mapping[str, Any], own: Mapping[str, Any], *, lists: Sequenc
         if options.get(name) and own.get(name):
             both[name] = [*options[name], *own[name]]
     return both
+
+
+def without_instructions(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """Take the instructions that lead a window out of it, for a provider that has a place of their own for them (X4)."""
+    leading = list(takewhile(lambda message: message.get("role") in ("system", "developer"), messages))
+    return leading, list(messages[len(leading) :])

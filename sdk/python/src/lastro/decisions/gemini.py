@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from google.genai import Client
 from google.genai.errors import APIError, UnknownApiResponseError
 
-from lastro.decisions.connector import merged
+from lastro.decisions.connector import merged, without_instructions
 from lastro.decisions.reading import Heard, decided, member, objects, violation
 from lastro.decisions.records import Ask, Observation, Reading, Tool
 from lastro.decisions.transport import Failures, acounted, asent, counted, require_direct, sent
@@ -44,14 +44,15 @@ class Gemini:
 
     def request(self, messages: Sequence[Message], ask: Ask, *, max_output_tokens: int | None) -> Request:
         """Give the body of a generation."""
+        leading, rest = without_instructions(messages)
         generation = {
             **self.options.get("generationConfig", {}),
             **({} if max_output_tokens is None else {"maxOutputTokens": max_output_tokens}),
             **_format(ask),
         }
         own = {
-            "contents": list(messages),
-            "systemInstruction": {"parts": [{"text": ask.instructions}]} if ask.instructions else None,
+            "contents": rest,
+            "systemInstruction": _system(ask, leading),
             "tools": [{"functionDeclarations": [_tool(tool) for tool in ask.tools]}] if ask.tools else None,
             "generationConfig": generation or None,
         }
@@ -61,6 +62,8 @@ class Gemini:
         """Give the decision of a candidate and its content to keep."""
         if member(answer, "promptFeedback", "blockReason"):
             raise violation("filtered")
+        if not isinstance(member(answer, "candidates"), list):
+            raise violation("unexpected_shape")
         parts = objects(member(answer, "candidates", 0, "content", "parts") or [])
         calls = [part["functionCall"] for part in parts if "functionCall" in part]
         texts = [str(part.get("text", "")) for part in parts if not part.get("thought")]
@@ -141,6 +144,13 @@ def failures() -> Failures:
         if find_spec(library) is not None:
             found.append(getattr(import_module(library), name))
     return tuple(found)
+
+
+def _system(ask: Ask, leading: Sequence[Message]) -> dict[str, Any] | None:
+    """Put what the host says before the instructions that the session keeps (X4)."""
+    own = [{"text": ask.instructions}] if ask.instructions else []
+    parts = own + [part for message in leading for part in objects(message.get("parts"))]
+    return {"parts": parts} if parts else None
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
