@@ -72,7 +72,7 @@ class Loop:
 def test_the_whole_request_is_counted_and_the_reserve_rounds_up() -> None:
     """HI-14: instructions, tools and schemas are counted; ceil(1001 x 1.2) is 1202, with 512 and 4096: 5810 (O20)."""
     tools = [{"type": "function", "function": {"name": "lookup_invoice", "parameters": {"type": "object"}}}]
-    loop = Loop(WIDE, lambda text: 1001, {"role": "system", "content": "SENTINEL"}, user("Post invoice 9."))
+    loop = Loop(WIDE, lambda _: 1001, {"role": "system", "content": "SENTINEL"}, user("Post invoice 9."))
     loop.run(max_output_tokens=4096, tools=tools, metadata={"ledger": "east"})
     for part in ("SENTINEL", "Post invoice 9.", "lookup_invoice", "parameters", "ledger"):
         assert part in loop.seen[0]
@@ -80,7 +80,9 @@ def test_the_whole_request_is_counted_and_the_reserve_rounds_up() -> None:
 
 
 @pytest.mark.parametrize("written", [1.2, "1.2", Decimal("1.2"), "6/5"])
-@pytest.mark.parametrize(("tokens", "reserved"), [(0, 512), (5, 518), (10, 524), (1001, 1714), (10**18, 12 * 10**17 + 512)])
+@pytest.mark.parametrize(
+    ("tokens", "reserved"), [(0, 512), (5, 518), (10, 524), (1001, 1714), (10**18, 12 * 10**17 + 512)]
+)
 def test_the_multiplier_is_exact(written: Any, tokens: int, reserved: int) -> None:
     """HI-14: 10 x 1.2 is 12, not the 13 of a float's error; a host's decimal context changes nothing."""
     guard = TokenGuard(context_window_tokens=1, input_token_multiplier=written)
@@ -91,7 +93,9 @@ def test_the_multiplier_is_exact(written: Any, tokens: int, reserved: int) -> No
 @given(tokens=st.integers(0, 10**9), output=st.integers(0, 10**6), hundredths=st.integers(100, 400))
 def test_the_reserve_is_the_smallest_that_covers(tokens: int, output: int, hundredths: int) -> None:
     """HI-14: in whole numbers the reserve covers the multiplied input, and one token less does not."""
-    guard = TokenGuard(context_window_tokens=1, input_token_multiplier=f"{hundredths}/100", safety_margin_tokens=7)
+    guard = TokenGuard(
+        context_window_tokens=1, input_token_multiplier=f"{hundredths}/100", safety_margin_tokens=7
+    )
     own = guard.reserved(tokens, max_output_tokens=output) - 7 - output
     assert (own - 1) * 100 < tokens * hundredths <= own * 100
 
@@ -130,7 +134,7 @@ def test_one_exchange_leaves_at_a_time_until_it_fits() -> None:
 def test_exactly_the_ceiling_fits() -> None:
     """HI-15: a reserve of the ceiling itself is within it, one token more is not."""
     for counted, fits in ((1250, True), (1251, False)):
-        loop = Loop(TokenGuard(context_window_tokens=2112), lambda text, n=counted: n, user("a"))
+        loop = Loop(TokenGuard(context_window_tokens=2112), lambda _, n=counted: n, user("a"))
         if fits:
             loop.run()
         else:
@@ -141,7 +145,7 @@ def test_exactly_the_ceiling_fits() -> None:
 
 def test_what_must_stay_and_does_not_fit_is_refused() -> None:
     """HI-15: when only the latest is left and it does not fit: ProviderContextWindowExceeded, naming both numbers."""
-    loop = Loop(TokenGuard(context_window_tokens=1000), lambda text: 900, user("a"), user("CANARY"))
+    loop = Loop(TokenGuard(context_window_tokens=1000), lambda _: 900, user("a"), user("CANARY"))
     with pytest.raises(ProviderContextWindowExceeded) as refused:
         loop.run()
     assert len(loop.events) == 2
@@ -153,7 +157,7 @@ def test_what_must_stay_and_does_not_fit_is_refused() -> None:
 def test_a_count_that_is_none_is_refused(count: Any) -> None:
     """HI-15: a counter that gives no whole number of tokens is an unavailable count."""
     with pytest.raises(ProviderContextCountUnavailable):
-        Loop(WIDE, lambda text: count, user("a")).run()
+        Loop(WIDE, lambda _: count, user("a")).run()
 
 
 RESPONSES = {"model": "m", "input": [], "store": False, "metadata": {"a": "b"}, "truncation": "disabled"}
@@ -161,20 +165,40 @@ GEMINI: dict[str, Any] = {"contents": [], "generationConfig": {}}
 CLAUDE = {"model": "m", "messages": [], "max_tokens": 5, "thinking": {"type": "enabled"}}
 # (why, provider, a request that is counted, what makes it one that is not, the word that the refusal must name)
 UNCOUNTABLE: list[tuple[str, Provider, dict[str, Any], dict[str, Any], str]] = [
-    ("state at the provider", "openai.responses", RESPONSES, {"previous_response_id": "resp_1"}, "previous_response_id"),
+    (
+        "state at the provider",
+        "openai.responses",
+        RESPONSES,
+        {"previous_response_id": "resp_1"},
+        "previous_response_id",
+    ),
     ("a conversation", "openai.responses", RESPONSES, {"conversation": {"id": "conv_1"}}, "conversation"),
     ("automatic truncation", "openai.responses", RESPONSES, {"truncation": "auto"}, "truncation"),
     ("a stored prompt", "openai.responses", RESPONSES, {"prompt": {"id": "pmpt_1"}}, "prompt"),
     ("automatic compaction", "openai.responses", RESPONSES, {"context_management": []}, "context_management"),
-    ("a reference", "openai.responses", RESPONSES, {"input": [{"type": "item_reference", "id": "rs_1"}]}, "reference"),
+    (
+        "a reference",
+        "openai.responses",
+        RESPONSES,
+        {"input": [{"type": "item_reference", "id": "rs_1"}]},
+        "reference",
+    ),
     ("a cache", "gemini.contents", GEMINI, {"cachedContent": "cachedContents/1"}, "cachedContent"),
     ("a container", "anthropic.messages", CLAUDE, {"container": "c_1"}, "container"),
-    ("automatic clearing", "anthropic.messages", CLAUDE, {"context_management": {"edits": []}}, "context_management"),
+    (
+        "automatic clearing",
+        "anthropic.messages",
+        CLAUDE,
+        {"context_management": {"edits": []}},
+        "context_management",
+    ),
     ("a member unknown to us", "openai.chat", {"model": "m", "messages": []}, {"recall": True}, "recall"),
 ]
 
 
-@pytest.mark.parametrize(("why", "provider", "good", "bad", "named"), UNCOUNTABLE, ids=[row[0] for row in UNCOUNTABLE])
+@pytest.mark.parametrize(
+    ("why", "provider", "good", "bad", "named"), UNCOUNTABLE, ids=[row[0] for row in UNCOUNTABLE]
+)
 def test_what_cannot_be_counted_is_refused(
     why: str, provider: Provider, good: dict[str, Any], bad: dict[str, Any], named: str
 ) -> None:

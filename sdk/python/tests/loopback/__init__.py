@@ -1,4 +1,4 @@
-"""Fake providers of models, as real HTTP on 127.0.0.1: their wire formats, their checks, scripted answers and faults."""
+"""Fake providers of models, over real HTTP: their wire formats and checks, scripted answers, faults."""
 
 from loopback.acceptance import accepts
 from loopback.answers import Call, Fault, Turn

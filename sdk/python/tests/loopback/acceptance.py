@@ -98,6 +98,3 @@ def _ask(loopback: Loopback, post: Any, provider: str, body: dict[str, Any], mod
         return None
     refused = answer.json()
     return Rejection(refused["broken_rule"], refused["error"]["message"], answer.status_code)
-
-
-

@@ -43,7 +43,9 @@ def _shapes(messages: list[Any]) -> Iterator[Refusal]:
         if message.get("tool_calls") == []:
             yield Refusal("C4", f"[] is too short - '{place}.tool_calls'", f"{place}.tool_calls")
         if content is None and not message.get("tool_calls"):
-            yield Refusal("C4", "Invalid value for 'content': expected a string, got null.", f"{place}.content")
+            yield Refusal(
+                "C4", "Invalid value for 'content': expected a string, got null.", f"{place}.content"
+            )
         if content == []:
             yield Refusal("C4", f"[] is too short - '{place}.content'", f"{place}.content")
 
@@ -99,7 +101,9 @@ def _deepseek(messages: list[Any]) -> Iterator[Refusal]:
     for start, end in turns:
         turn = [message for message in messages[start:end] if message.get("role") == "assistant"]
         if any(map(_ids, turn)) and not all("reasoning_content" in message for message in turn):
-            yield Refusal("C6", "The `reasoning_content` in the thinking mode must be passed back to the API.")
+            yield Refusal(
+                "C6", "The `reasoning_content` in the thinking mode must be passed back to the API."
+            )
 
 
 def counted(body: Body) -> Body:
@@ -120,8 +124,14 @@ def answer(body: Body, turn: Turn, memory: Memory) -> Body:
         "object": "chat.completion",
         "created": 1_780_000_000,
         "model": body["model"],
-        "choices": [{"index": 0, "message": _message(turn, memory), "finish_reason": reason, "logprobs": None}],
-        "usage": {"prompt_tokens": tokens_of(body), "completion_tokens": 9, "total_tokens": tokens_of(body) + 9},
+        "choices": [
+            {"index": 0, "message": _message(turn, memory), "finish_reason": reason, "logprobs": None}
+        ],
+        "usage": {
+            "prompt_tokens": tokens_of(body),
+            "completion_tokens": 9,
+            "total_tokens": tokens_of(body) + 9,
+        },
     }
 
 

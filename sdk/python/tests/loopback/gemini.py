@@ -54,7 +54,8 @@ def _shapes(contents: list[Any]) -> Iterator[Refusal]:
         for index, part in enumerate(content.get("parts") or []):
             if not {*part} - {"thoughtSignature", "thought_signature", "thought", "metadata"}:
                 yield Refusal(
-                    "G5", f"{place}.parts[{index}].data: required oneof field 'data' must have one initialized field"
+                    "G5",
+                    f"{place}.parts[{index}].data: required oneof field 'data' must have one initialized field",
                 )
 
 
@@ -71,7 +72,8 @@ def _turns(contents: list[Any]) -> Iterator[Refusal]:
             )
         if answered and not asked:
             yield Refusal(
-                "G1", "Please ensure that function response turn comes immediately after a function call turn."
+                "G1",
+                "Please ensure that function response turn comes immediately after a function call turn.",
             )
         if len(asked) != len(answered) or _unmatched(asked, answered):
             yield Refusal(
@@ -88,7 +90,9 @@ def _unmatched(asked: list[Body], answered: list[Body]) -> bool:
 
 
 def _signed(contents: list[Any], memory: Memory) -> Iterator[Refusal]:
-    opened = (at for at, content in enumerate(contents) if content.get("role") == "user" and not responses(content))
+    opened = (
+        at for at, content in enumerate(contents) if content.get("role") == "user" and not responses(content)
+    )
     start = max(opened, default=0)
     for at, content in enumerate(contents[start:], start):
         yield from _step(at, content, memory)
@@ -112,7 +116,9 @@ def _step(at: int, content: Body, memory: Memory) -> Iterator[Refusal]:
 
 
 def _place(index: int, part: Body) -> str:
-    bare = {name: value for name, value in part.items() if name not in ("thoughtSignature", "thought_signature")}
+    bare = {
+        name: value for name, value in part.items() if name not in ("thoughtSignature", "thought_signature")
+    }
     return f"{index} {json.dumps(bare, sort_keys=True)}"
 
 
@@ -156,7 +162,9 @@ def _parts(turn: Turn, memory: Memory) -> list[Body]:
     parts += [{"functionCall": _call(call, memory)} for call in turn.calls]
     if turn.thinking and parts:
         signed = next((part for part in parts if "functionCall" in part), parts[-1])
-        signed["thoughtSignature"] = base64.b64encode(bytes.fromhex(opaque(turn.thinking)) + b"\xfb\xff").decode()
+        signed["thoughtSignature"] = base64.b64encode(
+            bytes.fromhex(opaque(turn.thinking)) + b"\xfb\xff"
+        ).decode()
     return parts
 
 

@@ -1,6 +1,7 @@
 """Anthropic Messages; by the model's name also what Bedrock asks (`bedrock`), or prefill allowed (`prefill`)."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from loopback.answers import Call, Refusal, Turn
@@ -61,7 +62,7 @@ def _order(messages: list[Any], model: str) -> Iterator[Refusal]:
             "A7",
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         )
-    if "bedrock" in model and any(one == other for one, other in zip(roles, roles[1:], strict=False)):
+    if "bedrock" in model and any(one == other for one, other in pairwise(roles)):
         yield Refusal("A9", 'messages: roles must alternate between "user" and "assistant"')
 
 
@@ -118,7 +119,9 @@ def _server_tools(at: int, message: Body) -> Iterator[Refusal]:
         if str(block.get("type")).endswith("_tool_result") and message.get("role") == "assistant"
     ]
     for name in {*asked} ^ {*answered}:
-        yield Refusal("A10", f"messages.{at}: `server_tool_use` and its result must be in one message: {name}")
+        yield Refusal(
+            "A10", f"messages.{at}: `server_tool_use` and its result must be in one message: {name}"
+        )
 
 
 def _tools(body: Body, messages: list[Any]) -> Iterator[Refusal]:

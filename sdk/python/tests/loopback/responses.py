@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from loopback.answers import Call, Refusal, Turn
@@ -51,13 +52,17 @@ def _shapes(items: list[Any]) -> Iterator[Refusal]:
     for at, item in enumerate(items):
         kind = type_of(item)
         if kind == "message" and not item.get("content") and item.get("content") != "":
-            yield Refusal("input", f"Missing required parameter: 'input[{at}].content'.", f"input[{at}].content")
+            yield Refusal(
+                "input", f"Missing required parameter: 'input[{at}].content'.", f"input[{at}].content"
+            )
         if kind == "message":
             yield from _parts(at, item)
         if kind == "reasoning" and not isinstance(item.get("summary"), list):
             yield Refusal("R6", f"Missing required parameter: 'input[{at}].summary'.", f"input[{at}].summary")
         if kind == "function_call" and not isinstance(item.get("arguments"), str):
-            yield Refusal("input", f"Invalid type for 'input[{at}].arguments': expected a string.", f"input[{at}]")
+            yield Refusal(
+                "input", f"Invalid type for 'input[{at}].arguments': expected a string.", f"input[{at}]"
+            )
 
 
 def _parts(at: int, item: Body) -> Iterator[Refusal]:
@@ -117,7 +122,9 @@ def _pairs(items: list[Any]) -> Iterator[Refusal]:
 
 def _by_model(item: Any) -> bool:
     kind = type_of(item)
-    return item.get("role") == "assistant" if kind == "message" else kind not in (*OUTPUTS, "item_reference", "")
+    return (
+        item.get("role") == "assistant" if kind == "message" else kind not in (*OUTPUTS, "item_reference", "")
+    )
 
 
 def _reasoning(items: list[Any], memory: Memory) -> Iterator[Refusal]:
@@ -141,7 +148,7 @@ def _reasoning(items: list[Any], memory: Memory) -> Iterator[Refusal]:
 
 def remember(items: list[Any], memory: Memory) -> None:
     """Remember which items were made with a reasoning item: the one right behind it (R3, R4)."""
-    for item, behind in zip(items, items[1:], strict=False):
+    for item, behind in pairwise(items):
         if type_of(item) == "reasoning" and item.get("id") and _by_model(behind) and behind.get("id"):
             memory.produced[behind["id"]] = item["id"]
 

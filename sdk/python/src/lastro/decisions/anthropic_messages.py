@@ -13,7 +13,9 @@ from lastro.decisions.transport import acounted, asent, count_in, counted, own_c
 from lastro.history.guard import Request
 from lastro.history.records import Message
 
-_COUNTED = frozenset("model messages system tools tool_choice thinking output_config cache_control".split())
+_COUNTED = frozenset(
+    ("model", "messages", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control")
+)
 _STOPPED: Mapping[Any, str] = {
     "max_tokens": "truncated",
     "model_context_window_exceeded": "truncated",
@@ -90,9 +92,7 @@ class AnthropicMessages:
         """Generate once."""
         client: Any = own_client(self.client, self.retries)
         given = {"model": self.model, "max_tokens": 1, "messages": [], "extra_body": request}
-        return sent(
-            lambda: client.messages.with_raw_response.create(**given).http_response.text, (APIError,)
-        )
+        return sent(lambda: client.messages.with_raw_response.create(**given).http_response.text, (APIError,))
 
     async def asend(self, request: Request) -> Any:
         """Do as `send`."""
@@ -153,5 +153,9 @@ def _arguments(given: Any) -> Any:
 
 
 def _result(observation: Observation) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": observation.call_id, "content": text_of(observation.output)}
+    block = {
+        "type": "tool_result",
+        "tool_use_id": observation.call_id,
+        "content": text_of(observation.output),
+    }
     return {**block, "is_error": True} if observation.is_error else block

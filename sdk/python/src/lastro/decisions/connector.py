@@ -74,6 +74,6 @@ def merged(options: Mapping[str, Any], own: Mapping[str, Any], *, lists: Sequenc
 
 
 def without_instructions(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """Take the instructions that lead a window out of it, for a provider that has a place of their own for them (X4)."""
+    """Take off the instructions that lead a window, for a provider that has an own place for them (X4)."""
     leading = list(takewhile(lambda message: message.get("role") in ("system", "developer"), messages))
     return leading, list(messages[len(leading) :])

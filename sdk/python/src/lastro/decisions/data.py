@@ -1,4 +1,4 @@
-"""What is shown as data where the model's own messages are not: observations, and records of decisions (HI-13). Pure."""
+"""What is shown as data where the model's own messages are not: observations, records of decisions (HI-13). Pure."""
 
 import json
 from typing import Any

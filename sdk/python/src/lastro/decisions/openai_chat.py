@@ -57,7 +57,11 @@ class OpenAIChat:
         heard = Heard(
             _text(message),
             tuple(
-                (call.get("id"), member(call, "function", "name"), member(call, "function", "arguments") or "")
+                (
+                    call.get("id"),
+                    member(call, "function", "name"),
+                    member(call, "function", "arguments") or "",
+                )
                 for call in calls
             ),
             _stopped(answer, message),

@@ -14,7 +14,8 @@ from lastro.history.guard import Request
 from lastro.history.records import Message
 
 _COUNTED = frozenset(
-    "model input instructions tools tool_choice text reasoning parallel_tool_calls personality truncation".split()
+    ("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "truncation")
+    + ("parallel_tool_calls", "personality")
 )
 _STOPPED: Mapping[str, str] = {"max_output_tokens": "truncated", "content_filter": "filtered"}
 _CALLS = ("custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call")
@@ -136,7 +137,9 @@ def _format(ask: Ask) -> dict[str, Any] | None:
 
 
 def _texts(output: Sequence[Message]) -> list[str]:
-    parts = [part for item in output if item.get("type") == "message" for part in objects(item.get("content"))]
+    parts = [
+        part for item in output if item.get("type") == "message" for part in objects(item.get("content"))
+    ]
     return [str(part.get("text", "")) for part in parts if part.get("type") == "output_text"]
 
 
@@ -146,5 +149,7 @@ def _stopped(answer: Any, output: Sequence[Message]) -> str:
         return _STOPPED.get(str(member(answer, "incomplete_details", "reason")), "incomplete")
     if status != "completed":
         return "failed"
-    parts = [part for item in output if item.get("type") == "message" for part in objects(item.get("content"))]
+    parts = [
+        part for item in output if item.get("type") == "message" for part in objects(item.get("content"))
+    ]
     return "refused" if any(part.get("type") == "refusal" for part in parts) else ""

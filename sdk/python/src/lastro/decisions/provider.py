@@ -85,9 +85,7 @@ class DecisionProvider:
 
     def _fitted(self, ask: Ask, windows: Windows) -> Generator[Count, int, Fitted]:
         def request_of(window: Window) -> Request:
-            request = self._connector.request(
-                window.messages, ask, max_output_tokens=self._max_output_tokens
-            )
+            request = self._connector.request(window.messages, ask, max_output_tokens=self._max_output_tokens)
             serialized(request)
             return request
 

@@ -92,7 +92,7 @@ def parsed(text: str, *, code: str) -> Any:
     raise violation(code)
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(_: str) -> Any:
     raise ValueError
 
 
@@ -127,4 +127,8 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 def text_of(output: Any) -> str:
     """Give a result as the text that providers take: text as it is, anything else as JSON."""
-    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return (
+        output
+        if isinstance(output, str)
+        else json.dumps(output, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    )

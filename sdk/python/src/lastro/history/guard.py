@@ -1,4 +1,4 @@
-"""The token guard: count the whole request before a generation, and let old exchanges leave until it fits (HI-14 to HI-17).
+"""The token guard: count the whole request, and let old exchanges leave until it fits (HI-14 to HI-17).
 
 Pure: what is to be counted is yielded, and the count sent back, so that the sync and the async form are one code.
 """
