@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from lastro.history.errors import (
-    DecisionHistoryBusy,
     DecisionHistoryConflict,
     DecisionHistoryNotFound,
     DecisionHistoryReservationLost,
@@ -20,11 +19,12 @@ from lastro.history.stores.appends import (
     Row,
     fork_rows,
     present,
+    removes,
     without_removed,
 )
 from lastro.history.stores.bounds import MIB, Bounds
 from lastro.history.stores.heads import forked_head, saved_head, seen_head, size_of
-from lastro.history.stores.reserving import Reserved, ReservingStore, new_id
+from lastro.history.stores.reserving import Reserved, ReservingStore, is_held, new_id, require_idle
 
 T = TypeVar("T")
 
@@ -39,6 +39,7 @@ class Session:
     keys: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     leading: list[Row] = field(default_factory=list[Row])
     beside: dict[str, Row] = field(default_factory=dict[str, Row])
+    removals: int = 0
     reservation: Reservation | None = None
 
     def row(self, id: str) -> Row | None:
@@ -59,12 +60,7 @@ class Session:
             self.leading.append(row)
         if row.kind in BESIDE:
             self.beside[row.id] = row
-
-    def drop(self, row: Row) -> None:
-        """Take out a row that stands beside the tree."""
-        del self.rows[row.id], self.beside[row.id]
-        if row.key:
-            self.keys[row.key].remove(row)
+            self.removals += row.kind == "removal"
 
     def path(self, leaf: str) -> Iterator[Row]:
         """Give the rows from a leaf to the root."""
@@ -75,14 +71,31 @@ class Session:
 
     def sweep(self) -> None:
         """Take out what removals took, and the removals (HI-25)."""
-        if self.head is None or not any(row.kind == "removal" for row in self.beside.values()):
-            return
-        left = {row.id for row in without_removed(list(reversed(self.beside.values())))}
-        gone = [row for row in self.beside.values() if row.id not in left]
-        for row in gone:
+        removals = [row for row in self.beside.values() if row.kind == "removal"] if self.removals else []
+        gone = [self.beside[id] for removal in removals for id in self.taken_by(removal)] + removals
+        for row in dict.fromkeys(gone):
             self.drop(row)
-        freed = sum(len(row.body) for row in gone)
-        self.head = self.head.with_(count=self.head.count - len(gone), bytes=self.head.bytes - freed)
+        self.removals = 0
+
+    def taken_by(self, removal: Row) -> list[str]:
+        """Give the ids of the opaque items that a removal took."""
+        names = removes(removal)
+        if names is None:
+            return [row.id for row in self.beside.values() if is_older_opaque(row, removal)]
+        return [id for id in names if id in self.beside and is_older_opaque(self.beside[id], removal)]
+
+    def drop(self, row: Row) -> None:
+        """Take out a row that stands beside the tree."""
+        del self.rows[row.id], self.beside[row.id]
+        if row.key:
+            self.keys[row.key].remove(row)
+        if self.head is not None:
+            self.head = self.head.with_(count=self.head.count - 1, bytes=self.head.bytes - len(row.body))
+
+
+def is_older_opaque(row: Row, removal: Row) -> bool:
+    """Say whether a removal can have taken an item."""
+    return row.kind == "opaque" and row.position < removal.position
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +153,7 @@ class RamStore(ReservingStore):
         with self._lock:
             now = self._purged()
             session = self._sessions.get(key.digest) or self._begun(key, create=create)
-            require_idle(session)
+            require_idle(session.reservation)
             token = new_id()
             session.reservation = Reservation(token, now, worker)
             self._swept(session)
@@ -157,7 +170,7 @@ class RamStore(ReservingStore):
     def _release(self, reserved: Reserved) -> None:
         with self._lock:
             session = self._sessions.get(reserved.key.digest)
-            if session is not None and is_held(session, reserved.token):
+            if session is not None and is_held(session.reservation, reserved.token):
                 self._freed(reserved.key)
 
     def _snapshot(self, key: SessionKey) -> Snapshot | None:
@@ -166,7 +179,7 @@ class RamStore(ReservingStore):
             session = self._sessions.get(key.digest)
             if session is None:
                 return None
-            require_idle(session)
+            require_idle(session.reservation)
             head = seen_head(session.head or Head(), now=now)
             rows = tuple(session.rows.values())
         return Snapshot(key, head, present(rows, now=now))
@@ -199,12 +212,12 @@ class RamStore(ReservingStore):
         session = self._sessions.get(key.digest)
         if session is None:
             raise DecisionHistoryNotFound
-        require_idle(session)
+        require_idle(session.reservation)
         return session
 
     def _own(self, reserved: Reserved) -> Session:
         session = self._sessions.get(reserved.key.digest)
-        if session is None or not is_held(session, reserved.token):
+        if session is None or not is_held(session.reservation, reserved.token):
             raise DecisionHistoryReservationLost
         return session
 
@@ -265,17 +278,6 @@ class RamStore(ReservingStore):
     def _ended(self, digest: str, session: Session) -> None:
         self._bytes -= size_of(session.head)
         del self._sessions[digest]
-
-
-def require_idle(session: Session) -> None:
-    """Refuse a session that a decision runs on."""
-    if session.reservation is not None:
-        raise DecisionHistoryBusy(since=session.reservation.since, worker=session.reservation.worker)
-
-
-def is_held(session: Session, token: str) -> bool:
-    """Say whether a session is reserved under a token."""
-    return session.reservation is not None and session.reservation.token == token
 
 
 def view_of(session: Session, *, now: float) -> RamView | None:

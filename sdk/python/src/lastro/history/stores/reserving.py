@@ -14,11 +14,12 @@ from typing import TypeVar
 
 from lastro.history.contract import View
 from lastro.history.errors import (
+    DecisionHistoryBusy,
     DecisionHistoryConflict,
     DecisionHistoryMismatch,
     DecisionHistoryRecoveryRefused,
 )
-from lastro.history.records import Outcome, SessionKey, Snapshot
+from lastro.history.records import Outcome, Reservation, SessionKey, Snapshot
 from lastro.history.stores.bounds import Bounds
 
 T = TypeVar("T")
@@ -36,6 +37,17 @@ class Reserved:
 def new_id() -> str:
     """Give a name that nothing else has."""
     return uuid.uuid4().hex
+
+
+def require_idle(reservation: Reservation | None) -> None:
+    """Refuse a session that a decision runs on (HI-5)."""
+    if reservation is not None:
+        raise DecisionHistoryBusy(since=reservation.since, worker=reservation.worker)
+
+
+def is_held(reservation: Reservation | None, token: str) -> bool:
+    """Say whether a session is reserved under a token."""
+    return reservation is not None and reservation.token == token
 
 
 class ReservingStore(ABC):
