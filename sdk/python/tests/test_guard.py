@@ -1,7 +1,7 @@
 """The token guard: what it reserves, what leaves, what it refuses (HI-14 to HI-17)."""
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -14,17 +14,18 @@ from lastro.history.errors import (
     ProviderContextCountUnavailable,
     ProviderContextWindowExceeded,
 )
+from lastro.history.events import ProviderContextCount
 from lastro.history.guard import (
-    Count,
     Fitted,
     Plan,
-    ProviderContextCount,
+    Request,
     TokenGuard,
     fitted,
     require_countable,
     serialized,
 )
 from lastro.history.records import Message, Provider
+from lastro.history.steps import Steps, taken
 from lastro.history.windows import Window
 
 WIDE = TokenGuard(context_window_tokens=1_000_000)
@@ -44,29 +45,26 @@ class Loop:
     def __init__(self, guard: TokenGuard, tokens: Callable[[str], Any], *messages: Message) -> None:
         self.guard, self.tokens, self.messages = guard, tokens, messages
         self.seen: list[str] = []
-        self.events: list[ProviderContextCount] = []
+        self.events: list[Any] = []
 
-    def shorter(self, left: Window) -> Window | None:
+    def shorter(self, left: Window) -> Steps[Window | None]:
         return window(*left.messages[1:]) if len(left.messages) > 1 else None
+        yield
+
+    def count(self, request: Request) -> Any:
+        self.seen.append(serialized(request))
+        return self.tokens(self.seen[-1])
 
     def run(self, *, max_output_tokens: int = 100, **members: Any) -> Fitted:
         plan = Plan(
-            "openai.chat",
-            lambda left: {"model": "m", "messages": list(left.messages), **members},
-            self.shorter,
-            max_output_tokens,
-            self.events.append,
+            provider="openai.chat",
+            request_of=lambda left: {"model": "m", "messages": list(left.messages), **members},
+            count=self.count,
+            shorter=self.shorter,
+            max_output_tokens=max_output_tokens,
+            on_event=self.events.append,
         )
-        return self._answer(fitted(self.guard, window(*self.messages), plan))
-
-    def _answer(self, steps: Generator[Count, int, Fitted]) -> Fitted:
-        request = next(steps)
-        while True:
-            self.seen.append(serialized(request.request))
-            try:
-                request = steps.send(self.tokens(self.seen[-1]))
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
+        return taken(fitted(self.guard, window(*self.messages), plan))
 
 
 def test_the_whole_request_is_counted_and_the_reserve_rounds_up() -> None:
@@ -128,7 +126,9 @@ def test_one_exchange_leaves_at_a_time_until_it_fits() -> None:
     assert fit.request["messages"] == list(fit.window.messages)
     names = ("provider", "count", "reservation", "window", "fits")
     assert ProviderContextCount.__slots__ == names
-    assert loop.events[-1] == ProviderContextCount("openai.chat", 800, 900, 1000, fits=True)
+    assert loop.events[-1] == ProviderContextCount(
+        provider="openai.chat", count=800, reservation=900, window=1000, fits=True
+    )
 
 
 def test_exactly_the_ceiling_fits() -> None:

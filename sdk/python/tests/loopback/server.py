@@ -48,6 +48,7 @@ class Loopback:
 
     script: deque[Answer] = field(default_factory=deque)
     counts: deque[int | Fault] = field(default_factory=deque)
+    answered: list[Body] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     memory: Memory = field(default_factory=Memory)
     released: threading.Event = field(default_factory=threading.Event)
@@ -108,7 +109,8 @@ class Loopback:
         if answer is None:
             return 500, wire.error(Refusal("script", "nothing is written for this request", status=500))
         if isinstance(answer, Turn):
-            return 200, wire.answer(request, answer, self.memory)
+            self.answered.append(wire.answer(request, answer, self.memory))
+            return 200, self.answered[-1]
         if answer.kind == "status":
             return answer.status, wire.error(Refusal("fault", answer.message, status=answer.status))
         return answer

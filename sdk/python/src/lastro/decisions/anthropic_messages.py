@@ -91,7 +91,7 @@ class AnthropicMessages:
     def send(self, request: Request) -> Any:
         """Generate once."""
         client: Any = own_client(self.client, self.retries)
-        given = {"model": self.model, "max_tokens": 1, "messages": [], "extra_body": request}
+        given: dict[str, Any] = {"model": self.model, "max_tokens": 1, "messages": [], "extra_body": request}
         return sent(lambda: client.messages.with_raw_response.create(**given).http_response.text, (APIError,))
 
     async def asend(self, request: Request) -> Any:
@@ -99,7 +99,12 @@ class AnthropicMessages:
         client: Any = own_client(self.async_client, self.retries)
 
         async def call() -> str:
-            given = {"model": self.model, "max_tokens": 1, "messages": [], "extra_body": request}
+            given: dict[str, Any] = {
+                "model": self.model,
+                "max_tokens": 1,
+                "messages": [],
+                "extra_body": request,
+            }
             answer: Any = await client.messages.with_raw_response.create(**given)
             text: str = answer.http_response.text
             return text
@@ -110,7 +115,7 @@ class AnthropicMessages:
         """Count at the endpoint for tokens of messages."""
         client: Any = own_client(self.client, self.retries)
         require_direct(client.base_url, host=self.host, vouched=self.counts_here)
-        given = {"model": self.model, "messages": [], "extra_body": _countable(request)}
+        given: dict[str, Any] = {"model": self.model, "messages": [], "extra_body": _countable(request)}
         counting: Any = client.messages.with_raw_response
         answer = counted(lambda: counting.count_tokens(**given), (APIError,))
         return count_in(answer.http_response.text, "input_tokens")
@@ -119,7 +124,7 @@ class AnthropicMessages:
         """Do as `count`."""
         client: Any = own_client(self.async_client, self.retries)
         require_direct(client.base_url, host=self.host, vouched=self.counts_here)
-        given = {"model": self.model, "messages": [], "extra_body": _countable(request)}
+        given: dict[str, Any] = {"model": self.model, "messages": [], "extra_body": _countable(request)}
         counting: Any = client.messages.with_raw_response
         answer = await acounted(lambda: counting.count_tokens(**given), (APIError,))
         return count_in(answer.http_response.text, "input_tokens")

@@ -12,7 +12,7 @@ from google.genai import Client
 from google.genai.errors import APIError, UnknownApiResponseError
 
 from lastro.decisions.connector import merged, without_instructions
-from lastro.decisions.reading import Heard, decided, member, objects, violation
+from lastro.decisions.reading import Heard, decided, is_object, member, objects, violation
 from lastro.decisions.records import Ask, Observation, Reading, Tool
 from lastro.decisions.transport import Failures, acounted, asent, counted, require_direct, sent
 from lastro.history.errors import ProviderContextCountUnavailable
@@ -80,7 +80,8 @@ class Gemini:
 
     def results(self, observations: Sequence[Observation]) -> Sequence[Message]:
         """Give the results of a round in one content, as the API wants them (G1)."""
-        return [{"role": "user", "parts": [{"functionResponse": _result(each)} for each in observations]}]
+        ordered = sorted(observations, key=_place)
+        return [{"role": "user", "parts": [{"functionResponse": _result(each)} for each in ordered]}]
 
     def _given(self, body: Request) -> dict[str, Any]:
         http = {"extra_body": body, "retry_options": {"attempts": self.retries + 1}}
@@ -167,7 +168,7 @@ def _format(ask: Ask) -> dict[str, Any]:
 def _named(calls: Sequence[Message]) -> list[tuple[Any, Any, Any]]:
     """Name the calls: a model that gives no ids is answered by name, and its calls are told apart by their place."""
     return [
-        (call.get("id") or f"{call.get('name')}#{place}", call.get("name"), _arguments(call.get("args")))
+        (call.get("id") or f"{call.get('name')}#{place + 1}", call.get("name"), _arguments(call.get("args")))
         for place, call in enumerate(calls)
     ]
 
@@ -180,10 +181,15 @@ def _arguments(given: Any) -> Any:
 
 def _result(observation: Observation) -> dict[str, Any]:
     output = observation.output
-    response = output if isinstance(output, dict) else {"output": output}
+    response = output if is_object(output) else {"output": output}
     answered = {"name": observation.name, "response": {"error": output} if observation.is_error else response}
-    made_up = "#" in observation.call_id
-    return answered if made_up else {"id": observation.call_id, **answered}
+    return answered if _place(observation) else {"id": observation.call_id, **answered}
+
+
+def _place(observation: Observation) -> int:
+    """Give the place of a call that came without an id, counted from one; 0 for the others."""
+    name, _, place = observation.call_id.rpartition("#")
+    return int(place) if name == observation.name and place.isdecimal() else 0
 
 
 def _stopped(answer: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from openai import APIError, AsyncOpenAI, OpenAI
 
 from lastro.decisions.connector import merged
-from lastro.decisions.reading import Heard, decided, member, objects, text_of, violation
+from lastro.decisions.reading import Heard, decided, is_object, member, objects, text_of, violation
 from lastro.decisions.records import Ask, Observation, Reading, Tool
 from lastro.decisions.transport import asent, own_client, sent
 from lastro.history.errors import ProviderContextCountUnavailable
@@ -49,9 +49,9 @@ class OpenAIChat:
     def reading(self, answer: Any, ask: Ask) -> Reading:
         """Give the decision of a completion and its message to keep."""
         message = member(answer, "choices", 0, "message")
-        if not isinstance(message, dict):
+        if not is_object(message):
             raise violation("unexpected_shape")
-        calls = objects(message.get("tool_calls") or [])  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType]
+        calls = objects(message.get("tool_calls") or [])
         if any(call.get("type", "function") != "function" for call in calls):
             raise violation("unsupported_call")
         heard = Heard(
@@ -66,7 +66,7 @@ class OpenAIChat:
             ),
             _stopped(answer, message),
         )
-        return Reading(decided(heard, ask), (message,))  # pyright: ignore[reportUnknownArgumentType]
+        return Reading(decided(heard, ask), (message,))
 
     def user(self, text: str) -> Message:
         """Give a user's message."""
@@ -86,7 +86,7 @@ class OpenAIChat:
     def send(self, request: Request) -> Any:
         """Generate once."""
         client: Any = own_client(self.client, self.retries)
-        given = {"model": self.model, "messages": [], "extra_body": request}
+        given: dict[str, Any] = {"model": self.model, "messages": [], "extra_body": request}
         return sent(
             lambda: client.chat.completions.with_raw_response.create(**given).http_response.text, (APIError,)
         )
@@ -96,7 +96,7 @@ class OpenAIChat:
         client: Any = own_client(self.async_client, self.retries)
 
         async def call() -> str:
-            given = {"model": self.model, "messages": [], "extra_body": request}
+            given: dict[str, Any] = {"model": self.model, "messages": [], "extra_body": request}
             answer: Any = await client.chat.completions.with_raw_response.create(**given)
             text: str = answer.http_response.text
             return text

@@ -14,8 +14,10 @@ from lastro.history.guard import Request
 from lastro.history.records import Message
 
 _COUNTED = frozenset(
-    ("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "truncation")
-    + ("parallel_tool_calls", "personality")
+    (
+        *("model", "input", "instructions", "tools", "tool_choice", "text", "reasoning", "truncation"),
+        *("parallel_tool_calls", "personality"),
+    )
 )
 _STOPPED: Mapping[str, str] = {"max_output_tokens": "truncated", "content_filter": "filtered"}
 _CALLS = ("custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call")

@@ -1,174 +1,150 @@
 """The decision provider: history in, window, guard, generation, a typed decision out (HI-1, HI-13 to HI-17, HI-20)."""
 
-import inspect
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from lastro.decisions.connector import Connector
-from lastro.decisions.data import observation_text
+from lastro.decisions.counting import acounts_by, counts_by
+from lastro.decisions.data import decision_text, observation_text
 from lastro.decisions.records import Ask, Reading, Step
-from lastro.history.errors import ProviderContextCountUnavailable
-from lastro.history.guard import (
-    Count,
-    Counter,
-    Fitted,
-    Plan,
-    ProviderContextCount,
-    Request,
-    TokenGuard,
-    fitted,
-    require_count,
-    serialized,
-)
-from lastro.history.records import Interface, Message
+from lastro.history.contract import View
+from lastro.history.drafting import Turn
+from lastro.history.events import OnEvent
+from lastro.history.guard import Fitted, Plan, Request, TokenGuard, fitted, serialized
+from lastro.history.history import History
+from lastro.history.records import Interface, NewItem, Outcome, Pins
+from lastro.history.sessions import Session
+from lastro.history.steps import Steps, ataken, taken
 from lastro.history.windows import Window
 
-T = TypeVar("T")
+NO_SESSION = "none"
+"""Names what is kept nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class Generate:
-    """Asks for one generation."""
+class Way:
+    """How a form of the provider sends and counts: at once, or by something to await."""
 
-    request: Request
-
-
-Effect = Count | Generate
-
-
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """A first window, and the one after each that does not fit."""
-
-    first: Window
-    shorter: Callable[[Window], Window | None] = lambda window: None
+    send: Callable[[Request], Any]
+    count: Callable[[Request], Any]
 
 
 class DecisionProvider:
-    """Asks a model for one decision at a time."""
+    """Asks a model for one decision at a time, and keeps the messages between them.
+
+    `history` None keeps them in RAM, False nowhere (HI-13). `interface` is `native` (the model proposes calls, or
+    answers) or `structured` (an object by `Ask.answer`). With a `guard` the whole request is counted before each
+    generation, and `max_output_tokens` is needed. `on_event` is the history's, where nothing else is said.
+    """
 
     def __init__(
         self,
         connector: Connector,
         *,
+        history: History | Literal[False] | None = None,
         interface: Interface = "native",
         guard: TokenGuard | None = None,
         max_output_tokens: int | None = None,
-        on_event: Callable[[Any], object] = lambda event: None,
+        on_event: OnEvent | None = None,
     ) -> None:
         if guard is not None and max_output_tokens is None:
             raise ValueError("a guard reserves the longest answer: give max_output_tokens")
+        self.history = History(history) if history is False else history or History()
         self._connector = connector
-        self._interface = interface
         self._guard = guard
         self._max_output_tokens = max_output_tokens
-        self._on_event = on_event
+        self._on_event = on_event or self.history.settings.on_event
+        self._pins = Pins(connector.provider, connector.model, interface, self.history.settings.content_mode)
 
-    def decide(self, ask: Ask) -> Step:
-        """Ask for one decision."""
-        windows = Windows(window_without_history(self._connector, ask))
-        reading, window = self._run(self._steps(ask, windows))
-        return Step(reading.decision, window)
+    def session(self, session_id: str = "", **names: Any) -> Session:
+        """Give the session of a decision: an id, or `run_id`, `invocation_id` and `agent_ref` (HI-1).
 
-    async def adecide(self, ask: Ask) -> Step:
+        Takes what `History.session` takes. A history that keeps nothing needs no name.
+        """
+        unnamed = not self.history.settings.keeps and not session_id and not names
+        return self.history.session(NO_SESSION if unnamed else session_id, **names)
+
+    def decide(self, ask: Ask, session: Session | None = None, *, leaf: str = "") -> Step:
+        """Ask for one decision in a session; all of the step is kept, or nothing of it (HI-3).
+
+        Input and observations are stored with the answer: after an error the same step can be asked again. `leaf`
+        decides on a branch. Errors: the refusals of history and guard; AgentDecisionProviderSchemaViolation for an
+        answer without a valid decision, AgentDecisionProviderUnavailable where none came (HI-20).
+        """
+        self._require_interface(ask)
+        own = session or self.session()
+        way = Way(self._connector.send, counts_by(self._guard, self._connector.count))
+        return own.decide(
+            self._pins,
+            lambda turn: taken(self._decided(ask, turn, way)),
+            leaf=leaf,
+            observations=len(ask.observations),
+            before=lambda view: self._given(ask, view),
+        )
+
+    async def adecide(self, ask: Ask, session: Session | None = None, *, leaf: str = "") -> Step:
         """Do as `decide`."""
-        windows = Windows(window_without_history(self._connector, ask))
-        reading, window = await self._arun(self._steps(ask, windows))
-        return Step(reading.decision, window)
+        self._require_interface(ask)
+        own = session or self.session()
+        way = Way(self._connector.asend, acounts_by(self._guard, self._connector.acount))
+        return await own.adecide(
+            self._pins,
+            lambda turn: ataken(self._decided(ask, turn, way)),
+            leaf=leaf,
+            observations=len(ask.observations),
+            before=lambda view: self._given(ask, view),
+        )
 
-    def _steps(self, ask: Ask, windows: Windows) -> Generator[Effect, Any, tuple[Reading, Window]]:
-        """Give what a decision needs of the world, in its order: counts, then one generation."""
-        fit = yield from self._fitted(ask, windows)
-        answer = yield Generate(fit.request)
-        return self._connector.reading(answer, ask), fit.window
+    def _require_interface(self, ask: Ask) -> None:
+        if (ask.answer is not None) != (self._pins.interface == "structured"):
+            raise ValueError("Ask.answer goes with the structured interface, and only with it")
 
-    def _fitted(self, ask: Ask, windows: Windows) -> Generator[Count, int, Fitted]:
+    def _decided(self, ask: Ask, turn: Turn, way: Way) -> Steps[Outcome[Step]]:
+        """Count until the request fits, generate once, and keep what the content mode keeps."""
+        fit = yield from self._fitted(ask, turn, way)
+        answer = yield lambda: way.send(fit.request)
+        reading = self._connector.reading(answer, ask)
+        return Outcome(Step(reading.decision, fit.window), self._kept(reading))
+
+    def _fitted(self, ask: Ask, turn: Turn, way: Way) -> Steps[Fitted]:
         def request_of(window: Window) -> Request:
-            request = self._connector.request(window.messages, ask, max_output_tokens=self._max_output_tokens)
+            tokens = self._max_output_tokens
+            request = self._connector.request(window.messages, ask, max_output_tokens=tokens)
             serialized(request)
             return request
 
         if self._guard is None or self._max_output_tokens is None:
-            return Fitted(windows.first, request_of(windows.first))
+            return Fitted(turn.window, request_of(turn.window))
         plan = Plan(
-            self._connector.provider, request_of, windows.shorter, self._max_output_tokens, self._on_event
+            provider=self._connector.provider,
+            request_of=request_of,
+            count=way.count,
+            shorter=turn.composer.shorter,
+            max_output_tokens=self._max_output_tokens,
+            on_event=self._on_event,
         )
-        return (yield from fitted(self._guard, windows.first, plan))
+        return (yield from fitted(self._guard, turn.window, plan))
 
-    def _run(self, steps: Generator[Effect, Any, T]) -> T:
-        given: Any = None
-        try:
-            while True:
-                given = self._perform(steps.send(given))
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    def _kept(self, reading: Reading) -> tuple[NewItem, ...]:
+        if self._pins.content_mode == "opaque_refs":
+            return (NewItem(self._connector.assistant(decision_text(reading.decision))),)
+        return tuple(NewItem(message) for message in reading.messages)
 
-    async def _arun(self, steps: Generator[Effect, Any, T]) -> T:
-        given: Any = None
-        try:
-            while True:
-                given = await self._aperform(steps.send(given))
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    def _given(self, ask: Ask, view: View | None) -> Sequence[NewItem]:
+        """Give the observations, then what the user says."""
+        said = (self._connector.user(each) if isinstance(each, str) else each for each in ask.input)
+        return (*self._observed(ask, view), *map(NewItem, said))
 
-    def _perform(self, effect: Effect) -> Any:
-        if isinstance(effect, Generate):
-            return self._connector.send(effect.request)
-        counter = self._counter()
-        return self._connector.count(effect.request) if counter is None else _count(counter, effect.request)
-
-    async def _aperform(self, effect: Effect) -> Any:
-        if isinstance(effect, Generate):
-            return await self._connector.asend(effect.request)
-        counter = self._counter()
-        if counter is None:
-            return await self._connector.acount(effect.request)
-        return await _acount(counter, effect.request)
-
-    def _counter(self) -> Counter | None:
-        return None if self._guard is None else self._guard.counter
-
-
-def _count(counter: Counter, request: Request) -> int:
-    try:
-        tokens = counter(serialized(request))
-    except Exception:  # the host's function: whatever it raises, there is no count
-        tokens = -1
-    if inspect.iscoroutine(tokens):
-        tokens.close()
-        raise ProviderContextCountUnavailable("an async counter counts in the async form only")
-    return require_count(tokens)
-
-
-async def _acount(counter: Counter, request: Request) -> int:
-    try:
-        tokens = counter(serialized(request))
-        tokens = await tokens if inspect.isawaitable(tokens) else tokens
-    except Exception:  # the host's function: whatever it raises, there is no count
-        tokens = -1
-    return require_count(tokens)
-
-
-def window_without_history(connector: Connector, ask: Ask) -> Window:
-    """Give what a step without history shows: what the user says, and real observations as data (HI-13)."""
-    messages = (*said(connector, ask), *observed(connector, ask))
-    return Window(
-        messages=messages, items=("",) * len(messages), message_count=len(messages), bytes=_bytes(messages)
-    )
-
-
-def said(connector: Connector, ask: Ask) -> tuple[Message, ...]:
-    """Give the user's input as messages of the provider."""
-    return tuple(connector.user(each) if isinstance(each, str) else each for each in ask.input)
-
-
-def observed(connector: Connector, ask: Ask) -> tuple[Message, ...]:
-    """Give the observations as data, where no call of the model stands in front of them."""
-    return (connector.user(observation_text(ask.observations)),) if ask.observations else ()
-
-
-def _bytes(messages: Sequence[Message]) -> int:
-    return len(serialized({"messages": list(messages)}).encode())
+    def _observed(self, ask: Ask, view: View | None) -> Sequence[NewItem]:
+        """Give observations as results of the calls that asked for them; without those messages, as data (HI-13)."""
+        if not ask.observations:
+            return ()
+        if view is None or self._pins.content_mode == "opaque_refs" or self._pins.interface == "structured":
+            return (NewItem(self._connector.user(observation_text(ask.observations))),)
+        return tuple(
+            NewItem(message, kind="observation", provisional=provisional)
+            for provisional in (False, True)
+            if (group := [each for each in ask.observations if each.provisional is provisional])
+            for message in self._connector.results(group)
+        )

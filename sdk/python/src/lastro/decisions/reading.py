@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from lastro.decisions.records import (
     Answer,
@@ -77,10 +77,10 @@ def _call(id: str, name: Any, arguments: Any, tools: Sequence[Tool]) -> Proposed
     if tool is None:
         raise violation("unknown_tool")
     value = parsed(arguments or "{}", code="malformed_arguments") if isinstance(arguments, str) else arguments
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise violation("malformed_arguments")
     require_shape(value, tool.parameters, code="arguments_mismatch")
-    return ProposedCall(id, tool.name, cast("dict[str, Any]", value))
+    return ProposedCall(id, tool.name, value)
 
 
 def parsed(text: str, *, code: str) -> Any:
@@ -96,23 +96,34 @@ def _no_constant(_: str) -> Any:
     raise ValueError
 
 
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Say whether a value is a JSON array."""
+    return isinstance(value, list)
+
+
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Say whether a value is a JSON object."""
+    return isinstance(value, dict)
+
+
 def require_shape(value: Any, schema: Mapping[str, Any], *, code: str) -> None:
     """Refuse a value that its JSON Schema does not allow; a schema fetches nothing from elsewhere."""
     from jsonschema.validators import validator_for  # an extra's package, which the pure parts live without
     from referencing import Registry
 
+    nowhere: Any = cast("Any", Registry)()
     kind: Any = validator_for(cast("Any", schema))
-    if not kind(schema, registry=Registry()).is_valid(value):
+    if not kind(schema, registry=nowhere).is_valid(value):
         raise violation(code)
 
 
 def member(value: Any, *path: str | int) -> Any:
     """Give what stands at a path of an answer, None where it holds something else."""
     for step in path:
-        if isinstance(step, str) and isinstance(value, dict):
-            value = cast("dict[str, Any]", value).get(step)
-        elif isinstance(step, int) and isinstance(value, list) and len(cast("list[Any]", value)) > step:
-            value = cast("list[Any]", value)[step]
+        if isinstance(step, str) and is_object(value):
+            value = value.get(step)
+        elif isinstance(step, int) and is_list(value) and len(value) > step:
+            value = value[step]
         else:
             return None
     return value
@@ -120,9 +131,9 @@ def member(value: Any, *path: str | int) -> Any:
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Give a list of objects; anything else is no answer that can be read."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in cast("list[Any]", value)):
+    if not is_list(value) or not all(map(is_object, value)):
         raise violation("unexpected_shape")
-    return cast("list[dict[str, Any]]", value)
+    return value
 
 
 def text_of(output: Any) -> str:

@@ -100,8 +100,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step decided, the window it was shown, and the tokens that the provider says it used."""
+    """What a step decided, and the window that it was shown."""
 
     decision: Decision
     window: Window
-    resumed_without_messages: bool = False

@@ -1,22 +1,26 @@
 """The token guard: count the whole request, and let old exchanges leave until it fits (HI-14 to HI-17).
 
-Pure: what is to be counted is yielded, and the count sent back, so that the sync and the async form are one code.
+One code for both forms: what is to be counted is a step that the caller takes.
 """
 
 import json
 import math
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import Any
 
 from lastro.history.errors import (
     DecisionHistoryMessageInvalid,
     ProviderContextCountUnavailable,
     ProviderContextWindowExceeded,
 )
+from lastro.history.events import OnEvent, ProviderContextCount
+from lastro.history.formats.shapes import objects
 from lastro.history.records import Provider
+from lastro.history.steps import Steps
 from lastro.history.windows import Window
 
 Request = dict[str, Any]
@@ -24,18 +28,6 @@ Request = dict[str, Any]
 
 Counter = Callable[[str], int | Awaitable[int]]
 """A host's own counter: takes the whole serialized request, gives its tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderContextCount:
-    """What was counted before a generation (HI-17): numbers, and nothing of the request."""
-
-    kind: ClassVar[Literal["provider_context_count"]] = "provider_context_count"
-    provider: Provider
-    count: int
-    reservation: int
-    window: int
-    fits: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +58,6 @@ class TokenGuard:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """Asks for the tokens of a request."""
-
-    request: Request
-
-
-@dataclass(frozen=True, slots=True)
 class Fitted:
     """A window whose request fits, and that request."""
 
@@ -82,16 +67,20 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a window becomes a request, and which window comes after it when an exchange leaves (None: nothing may)."""
+    """How a window becomes a request, how that is counted, and which window is left when an exchange leaves it.
+
+    `count` gives the tokens, or what is awaited for them; `shorter` gives None where nothing more may leave.
+    """
 
     provider: Provider
     request_of: Callable[[Window], Request]
-    shorter: Callable[[Window], Window | None]
+    count: Callable[[Request], Any]
+    shorter: Callable[[Window], Steps[Window | None]]
     max_output_tokens: int
-    on_event: Callable[[ProviderContextCount], object] = lambda event: None
+    on_event: OnEvent
 
 
-def fitted(guard: TokenGuard, window: Window, plan: Plan) -> Generator[Count, int, Fitted]:
+def fitted(guard: TokenGuard, window: Window, plan: Plan) -> Steps[Fitted]:
     """Count, and let the oldest exchange leave, until the request fits the ceiling (HI-15).
 
     Raises ProviderContextWindowExceeded when nothing more may leave, ProviderContextCountUnavailable for what cannot
@@ -102,11 +91,11 @@ def fitted(guard: TokenGuard, window: Window, plan: Plan) -> Generator[Count, in
     while left is not None:
         request = plan.request_of(left)
         require_countable(plan.provider, request)
-        event = _judged(guard, plan, (yield Count(request)))
+        event = _judged(guard, plan, (yield partial(plan.count, request)))
         plan.on_event(event)
         if event.fits:
             return Fitted(left, request)
-        reservation, left = event.reservation, plan.shorter(left)
+        reservation, left = event.reservation, (yield from plan.shorter(left))
     raise ProviderContextWindowExceeded(reserved=reservation, allowed=guard.context_window_tokens)
 
 
@@ -114,7 +103,13 @@ def _judged(guard: TokenGuard, plan: Plan, counted: int) -> ProviderContextCount
     count = require_count(counted)
     reservation = guard.reserved(count, max_output_tokens=plan.max_output_tokens)
     fits = reservation <= guard.context_window_tokens
-    return ProviderContextCount(plan.provider, count, reservation, guard.context_window_tokens, fits)
+    return ProviderContextCount(
+        provider=plan.provider,
+        count=count,
+        reservation=reservation,
+        window=guard.context_window_tokens,
+        fits=fits,
+    )
 
 
 def require_count(counted: object) -> int:
@@ -190,8 +185,5 @@ def require_countable(provider: Provider, request: Mapping[str, Any]) -> None:
 
 
 def _require_no_references(request: Mapping[str, Any]) -> None:
-    items = request.get("input")
-    if not isinstance(items, list):
-        return
-    if any(isinstance(item, dict) and item.get("type") == "item_reference" for item in items):
+    if any(item.get("type") == "item_reference" for _, item in objects(request.get("input"))):
         raise ProviderContextCountUnavailable("an item_reference cannot be counted")
