@@ -183,14 +183,16 @@ def test_local_refusals_keep_their_code() -> None:
         with pytest.raises(DecisionHistoryLimitExceeded):
             one.step(Ask(input=("a", "b")), one.provider.session("s"))
         assert not one.loopback.seen
-    summarizing = History(RamStore(), namespace="n", max_messages=3, summarize=lambda request: "")
+    summarizing = History(RamStore(), namespace="n", max_messages=4, summarize=lambda _: "")
     with agent("openai.responses", history=summarizing) as one:
         session = one.provider.session("s")
-        one.loopback.answers(Turn("yes"))
+        one.loopback.answers(Turn("yes"), Turn("yes"))
         one.step(Ask(input=("a",)), session)
+        one.step(Ask(input=("b",)), session)
+        before = session.read()
         with pytest.raises(DecisionHistorySummaryInvalid):
-            one.step(Ask(input=("b", "c")), session)
-        assert len(one.loopback.seen) == 1
+            one.step(Ask(input=("c",)), session)
+        assert (len(one.loopback.seen), session.read()) == (2, before)
     with agent("openai.responses") as one:
         with pytest.raises(DecisionHistoryIdentityMissing):
             one.step(Ask(input=("hi",)))
