@@ -36,7 +36,7 @@ def together(subject: Subject, tell: Callable[[Message], Told]) -> Iterator[Viol
 
 
 def unbroken(subject: Subject, tell: Callable[[Message], Told]) -> Iterator[Violation]:
-    """X2: one tail in the stored order, behind a pinned message of a user; results behind their calls; the rest told of."""
+    """X2: one tail in the stored order, behind a pinned message of a user, with all that is missing from it told of."""
     if subject.stored is None or subject.sources is None:
         return
     order = [source for source in subject.sources[subject.instructions :] if source is not None]
