@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deciding import PROVIDERS, TOOLS, agent, observed, sent_messages
+from deciding import FORMS, PROVIDERS, TOOLS, Form, agent, observed, sent_messages
 from loopback import Call, Fault, Turn
 
 from lastro.decisions import Answer, Ask, FinalAnswer, Observation, ProposedCalls, TypedAnswer
@@ -13,24 +13,28 @@ from lastro.history import History, RamStore, SqliteStore
 from lastro.history.errors import DecisionHistoryLimitExceeded, DecisionHistoryMismatch
 from lastro.history.events import ResumedWithoutMessages
 
-both_forms = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+both_forms = pytest.mark.parametrize("form", FORMS)
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 SECRET = "SECRET-77aa"
 LOOK_AT = (Call("look", {"thing": SECRET}),)
 
 
 def seen_of(call_id: str = "c1", **more: Any) -> Observation:
-    return Observation(call_id=call_id, name="look", output={"found": 3}, inputs={"thing": "[projected]"}, **more)
+    return Observation(
+        call_id=call_id, name="look", output={"found": 3}, inputs={"thing": "[projected]"}, **more
+    )
 
 
 @each_provider
 @both_forms
-def test_opaque_refs_never_brings_raw_arguments_back(provider: str, is_async: bool) -> None:
+def test_opaque_refs_never_brings_raw_arguments_back(provider: str, form: Form) -> None:
     """HI-13: in `opaque_refs` neither the model's arguments nor its words and signatures are kept or shown again."""
     history = History(RamStore(), namespace="n", content_mode="opaque_refs")
-    with agent(provider, is_async=is_async, history=history) as one:
+    with agent(provider, form=form, history=history) as one:
         session = one.provider.session("s")
-        one.loopback.answers(Turn(f"Hm {SECRET}", LOOK_AT, thinking=SECRET), Turn(f"Found {SECRET}"), Turn("ok"))
+        one.loopback.answers(
+            Turn(f"Hm {SECRET}", LOOK_AT, thinking=SECRET), Turn(f"Found {SECRET}"), Turn("ok")
+        )
         first = one.step(Ask(input=("find it",), tools=TOOLS), session)
         assert isinstance(first.decision, ProposedCalls)
         assert first.decision.calls[0].arguments == {"thing": SECRET}
@@ -52,10 +56,10 @@ def as_text(body: dict[str, Any]) -> str:
 
 @each_provider
 @both_forms
-def test_structured_decisions_keep_their_messages(provider: str, is_async: bool) -> None:
+def test_structured_decisions_keep_their_messages(provider: str, form: Form) -> None:
     """HI-13: the typed object comes back in the model's own message; observations are data, without invented ids."""
     answer = Answer(schema={"type": "object", "required": ["do"]}, parse=lambda value: value["do"])
-    with agent(provider, is_async=is_async, interface="structured") as one:
+    with agent(provider, form=form, interface="structured") as one:
         session = one.provider.session("s")
         one.loopback.answers(Turn('{"do": "look"}', thinking="t"), Turn('{"do": "stop"}'))
         assert one.step(Ask(input=("find it",), answer=answer), session).decision == TypedAnswer("look")
@@ -70,9 +74,9 @@ def test_structured_decisions_keep_their_messages(provider: str, is_async: bool)
 
 @each_provider
 @both_forms
-def test_without_history_nothing_is_kept(provider: str, is_async: bool) -> None:
+def test_without_history_nothing_is_kept(provider: str, form: Form) -> None:
     """HI-13: `history=False` needs no ids, keeps nothing, and shows real observations as data."""
-    with agent(provider, is_async=is_async, history=False) as one:
+    with agent(provider, form=form, history=False) as one:
         one.loopback.answers(Turn(calls=LOOK_AT, thinking="t"), Turn("done"))
         first = one.step(Ask(input=("find it",), tools=TOOLS))
         assert isinstance(first.decision, ProposedCalls)
@@ -98,7 +102,10 @@ def test_the_content_mode_is_pinned(tmp_path: Path) -> None:
     shape = Answer(schema={})
     for settings, ask in (
         ({"history": opaque}, Ask(input=("hi",))),
-        ({"history": History(store, namespace="n"), "interface": "structured"}, Ask(input=("hi",), answer=shape)),
+        (
+            {"history": History(store, namespace="n"), "interface": "structured"},
+            Ask(input=("hi",), answer=shape),
+        ),
     ):
         with agent("openai.responses", **settings) as other:
             with pytest.raises(DecisionHistoryMismatch):
@@ -108,7 +115,7 @@ def test_the_content_mode_is_pinned(tmp_path: Path) -> None:
 
 @each_provider
 def test_a_resume_goes_on_where_it_stopped(provider: str, tmp_path: Path) -> None:
-    """HI-8: with a store that outlives the process, the result of an approved call meets its call, signature and all."""
+    """HI-8: with a store that outlives the process, the result of an approved call meets its call and signature."""
     run = {"run_id": "r", "invocation_id": "i", "agent_ref": "a"}
     with agent(provider, history=History(SqliteStore(tmp_path / "h.db"), namespace="n")) as one:
         one.loopback.answers(Turn(calls=LOOK_AT, thinking="t"))
@@ -119,7 +126,9 @@ def test_a_resume_goes_on_where_it_stopped(provider: str, tmp_path: Path) -> Non
         later.loopback.memory = memory
         later.loopback.answers(Turn("done"))
         session = later.provider.session(**run, resumed=True)
-        assert later.step(Ask(observations=observed(first), tools=TOOLS), session).decision == FinalAnswer("done")
+        assert later.step(Ask(observations=observed(first), tools=TOOLS), session).decision == FinalAnswer(
+            "done"
+        )
         assert SECRET in as_text(later.loopback.generations[0])
         later.provider.history.close()
 
@@ -141,9 +150,9 @@ def test_a_resume_without_messages_says_so(provider: str) -> None:
 
 @each_provider
 @both_forms
-def test_a_provisional_result_is_not_the_result(provider: str, is_async: bool) -> None:
-    """HI-9, HI-13: the round of a long-running call waits for its final result, which then is served behind its call."""
-    with agent(provider, is_async=is_async) as one:
+def test_a_provisional_result_is_not_the_result(provider: str, form: Form) -> None:
+    """HI-9, HI-13: a long-running call waits for its final result, which then is served behind its call."""
+    with agent(provider, form=form) as one:
         session = one.provider.session("s")
         one.loopback.answers(Turn(calls=LOOK_AT, thinking="t"), Turn("I wait."), Turn("Here."))
         first = one.step(Ask(input=("find it",), tools=TOOLS), session)
@@ -205,7 +214,10 @@ def test_gemini_calls_without_ids() -> None:
                     "content": {
                         "role": "model",
                         "parts": [
-                            {"functionCall": {"name": "look", "args": {"thing": "a"}}, "thoughtSignature": "c2ln"},
+                            {
+                                "functionCall": {"name": "look", "args": {"thing": "a"}},
+                                "thoughtSignature": "c2ln",
+                            },
                             {"functionCall": {"name": "look", "args": {"thing": "b"}}},
                         ],
                     },
