@@ -34,7 +34,7 @@ class Form:
         self.session = session
         self.is_async = is_async
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         if not self.is_async:
             return getattr(self.session, name)
         return lambda *given, **named: asyncio.run(getattr(self.session, f"a{name}")(*given, **named))
@@ -60,12 +60,12 @@ class House:
         self.now = 1000.0
 
     def history(self, **settings: Any) -> History:
-        settings = {
+        given: dict[str, Any] = {
             "namespace": "support",
             "on_event": self.events.append,
             "clock": lambda: self.now,
-        } | settings
-        return History(self.store, **settings)
+        }
+        return History(self.store, **{**given, **settings})
 
     def session(self, session_id: str = "", *, settings: Any = None, **named: Any) -> Form:
         names = named if session_id else RUN | named
