@@ -89,7 +89,7 @@ def test_without_history_nothing_is_kept(provider: str, form: Form) -> None:
         assert "find it" not in shown
         for part in ("[projected]", "found", "failed", "provisional", "go on"):
             assert part in shown
-        assert one.provider.session().read() is None
+        assert one.provider.session("none").read() is None
 
 
 def test_the_content_mode_is_pinned(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_the_content_mode_is_pinned(tmp_path: Path) -> None:
 @each_provider
 def test_a_resume_goes_on_where_it_stopped(provider: str, tmp_path: Path) -> None:
     """HI-8: with a store that outlives the process, the result of an approved call meets its call and signature."""
-    run = {"run_id": "r", "invocation_id": "i", "agent_ref": "a"}
+    run: dict[str, Any] = {"run_id": "r", "invocation_id": "i", "agent_ref": "a"}
     with agent(provider, history=History(SqliteStore(tmp_path / "h.db"), namespace="n")) as one:
         one.loopback.answers(Turn(calls=LOOK_AT, thinking="t"))
         first = one.step(Ask(input=("find it",), tools=TOOLS), one.provider.session(**run))

@@ -29,7 +29,6 @@ UNAVAILABLE = AgentDecisionProviderUnavailable
 VIOLATION = AgentDecisionProviderSchemaViolation
 
 
-
 def looking(arguments: Any = None, *, raw: str | None = None) -> Turn:
     return Turn(calls=(Call("look", arguments, raw),))
 
@@ -70,11 +69,12 @@ STOPPED: dict[str, dict[str, str]] = {
 
 @each_provider
 @both_forms
-@pytest.mark.parametrize(("why", "coming", "error", "code"), COMING, ids=[row[0] for row in COMING])
+@pytest.mark.parametrize(
+    ("coming", "error", "code"), [row[1:] for row in COMING], ids=[row[0] for row in COMING]
+)
 def test_a_provider_that_fails(
     provider: str,
     form: Form,
-    why: str,
     coming: Turn | Fault,
     error: type[LastroError],
     code: str,
@@ -109,6 +109,17 @@ def test_an_answer_that_was_stopped(provider: str, stop: str) -> None:
             one.step(Ask(input=("hi",), tools=TOOLS), one.provider.session("s"))
         assert failed.value.provider_error_code == STOPPED[provider][stop]
         assert one.provider.session("s").read() is None
+
+
+def test_a_response_that_failed() -> None:
+    """HI-20: Responses says by a status that its server failed: no fault of the model's format."""
+    body = {"status": "failed", "error": {"code": "server_error", "message": CANARY}, "output": []}
+    with agent("openai.responses") as one:
+        one.loopback.answers(Fault("body", 200, body))
+        with pytest.raises(UNAVAILABLE) as failed:
+            one.step(Ask(input=("hi",)), one.provider.session("s"))
+        assert failed.value.provider_error_code == "failed.server_error"
+        assert CANARY not in "".join(traceback.format_exception(failed.value))
 
 
 @both_forms

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from deciding import (
-    FORMS,
-    Form,
     COUNTING,
+    FORMS,
     PROVIDERS,
     TOOLS,
     Agent,
+    Form,
     agent,
     answered_messages,
     as_sent,
@@ -20,6 +20,7 @@ from deciding import (
 from loopback import Call, Fault, Turn
 
 from lastro.decisions import Ask, FinalAnswer, Observation, ProposedCalls
+from lastro.decisions.transport import require_direct
 from lastro.history import History, RamStore
 from lastro.history.errors import (
     DecisionHistoryInvalid,
@@ -200,14 +201,36 @@ def test_only_a_direct_endpoint_counts(provider: str) -> None:
         assert not one.loopback.countings
 
 
+@pytest.mark.parametrize(
+    ("url", "is_direct"),
+    [
+        ("https://api.openai.com/v1/", True),
+        ("https://api.openai.com", True),
+        ("http://api.openai.com/v1/", False),
+        ("https://api.openai.com.example/v1/", False),
+        ("https://api.openai.com@example.com/", False),
+        ("https://example.com/api.openai.com/", False),
+    ],
+)
+def test_which_address_is_direct(url: str, is_direct: bool) -> None:  # noqa: FBT001
+    """HI-16: the provider's own host over HTTPS, and nothing that looks like it."""
+    if is_direct:
+        require_direct(url, host="api.openai.com", vouched=False)
+        return
+    with pytest.raises(ProviderContextCountUnavailable):
+        require_direct(url, host="api.openai.com", vouched=False)
+
+
 @both_forms
 def test_chat_needs_a_counter_of_the_host(form: Form) -> None:
     """HI-16: Chat Completions has no counting endpoint; the host's counter sees the whole request, async ones too."""
-    with agent(
-        "openai.chat", form=form, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=9
-    ) as one:
-        with pytest.raises(ProviderContextCountUnavailable):
-            one.step(Ask(input=("hi",)), started(one))
+    with (
+        agent(
+            "openai.chat", form=form, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=9
+        ) as one,
+        pytest.raises(ProviderContextCountUnavailable),
+    ):
+        one.step(Ask(input=("hi",)), started(one))
     seen: list[str] = []
 
     def at_once(text: str) -> int:
@@ -217,9 +240,7 @@ def test_chat_needs_a_counter_of_the_host(form: Form) -> None:
     async def later(text: str) -> int:
         return at_once(text)
 
-    guard = TokenGuard(
-        context_window_tokens=9000, counter=later if form == "async" else at_once
-    )
+    guard = TokenGuard(context_window_tokens=9000, counter=later if form == "async" else at_once)
     with agent("openai.chat", form=form, guard=guard, max_output_tokens=9) as one:
         one.loopback.answers(Turn("yes"))
         one.step(Ask(instructions="SENTINEL", input=("hi",), tools=TOOLS), started(one))

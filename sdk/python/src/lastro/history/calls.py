@@ -58,7 +58,7 @@ class OpenCalls:
 
     def _unanswered(self, item: Item, answers: list[Result]) -> Iterator[Call]:
         for call in reversed(calls_of(self.provider, item.message)):
-            answer = next((result for result in answers if result.answers(call)), None)
+            answer = next((result for result in answers if is_answer(result, call)), None)
             if answer is None:
                 yield call
             else:
@@ -68,7 +68,16 @@ class OpenCalls:
         return DecisionHistoryInvalid(rule=FORMATS[self.provider].orphan_rule, calls=calls)
 
 
+def is_answer(result: Result, call: Call) -> bool:
+    """Say whether a result may be a call's, as far as kinds, ids and names tell."""
+    if result.kind != call.kind or (result.name and call.name and result.name != call.name):
+        return False
+    if result.id and call.id:
+        return result.id in (call.id, call.approval)
+    return bool(result.name) and result.name == call.name
+
+
 def first_answer(call: Call, results: Sequence[Result], found: dict[int, Call]) -> int | None:
     """Give the place of the last result that answers a call and has none yet; calls come the latest first."""
-    places = [place for place, result in enumerate(results) if place not in found and result.answers(call)]
+    places = [place for place, result in enumerate(results) if place not in found and is_answer(result, call)]
     return places[-1] if places else None
