@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lastro.history.errors import DecisionHistoryInvalid, DecisionHistoryLimitExceeded
+from lastro.history.formats import is_instruction, opens_turn
 from lastro.history.records import Provider
 from lastro.history.windows import Limits, Window, window_of
 from lastro.invariants import violations
@@ -63,16 +64,65 @@ def test_invariants_at_every_limit(provider: Provider) -> None:
     def check(conversation: Conversation) -> None:
         before = copy.deepcopy(conversation.branch.items)
         for limits in limits_for(conversation):
-            try:
-                window = window_for(conversation, limits)
-            except DecisionHistoryLimitExceeded as refusal:
-                assert refusal.needed > refusal.allowed
-                continue
-            require_invariants(conversation, window, limits)
-            assert window == window_for(conversation, limits)
+            answer = answer_for(conversation, limits)
+            if isinstance(answer, Window):
+                require_invariants(conversation, answer, limits)
+                assert answer == answer_for(conversation, limits)
         assert conversation.branch.items == before
 
     check()
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_longest_that_fits(provider: Provider) -> None:
+    """HI-9: no tail of whole turns that fits is longer than the window; where it is refused, what is needed suffices."""
+
+    @MANY
+    @given(conversations(provider))
+    def check(conversation: Conversation) -> None:
+        everything = window_for(conversation, EVERYTHING)
+        for limits in limits_for(conversation):
+            answer = answer_for(conversation, limits)
+            if isinstance(answer, Window):
+                assert answer.message_count >= most_of_whole_turns(conversation, everything, limits)
+                assert answer.message_count <= everything.message_count
+            else:
+                assert answer.needed > answer.allowed
+                require_suffices(conversation, limits, answer)
+
+    check()
+
+
+def answer_for(conversation: Conversation, limits: Limits) -> Window | DecisionHistoryLimitExceeded:
+    try:
+        return window_for(conversation, limits)
+    except DecisionHistoryLimitExceeded as refusal:
+        return refusal
+
+
+def most_of_whole_turns(conversation: Conversation, everything: Window, limits: Limits) -> int:
+    """Count the longest tail of the unbounded window that starts with what a user says and is within the bounds."""
+    provider = conversation.branch.provider
+    messages = [message for message in everything.messages if not is_instruction(provider, message)]
+    for place, message in enumerate(messages):
+        tail = messages[place:]
+        size = len(json.dumps(tail, ensure_ascii=False, separators=(",", ":")).encode())
+        starts = opens_turn(provider, message)
+        if starts and len(tail) <= limits.max_messages and size <= limits.max_bytes:
+            return len(tail)
+    return 0
+
+
+def require_suffices(
+    conversation: Conversation, limits: Limits, refusal: DecisionHistoryLimitExceeded
+) -> None:
+    wider = {
+        "max_messages": limits.max_messages,
+        "max_bytes": limits.max_bytes,
+        refusal.bound: refusal.needed,
+    }
+    answer = answer_for(conversation, Limits(**wider))
+    assert isinstance(answer, Window) or answer.bound != refusal.bound
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
