@@ -54,12 +54,13 @@ class Outline:
     @property
     def must_read(self) -> bool:
         """Say whether the least that must stay reaches further back than what was read."""
-        return not self.exhausted and (not self.cuts or bool(self.lost))
+        complete = any(unit.is_exchange for stretch in self.stretches for unit in stretch.units)
+        return not self.exhausted and (not self.cuts or not complete or bool(self.lost))
 
 
 def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
     """Read what is there of a branch into turns, and list the tails that could be served."""
-    entries = tail.entries
+    entries = _whole_runs(tail)
     turns = turns_of(entries, tail.form, whole=tail.exhausted)
     if tail.pin is not None and not tail.exhausted:
         turns[0].opener = tail.pin
@@ -74,6 +75,15 @@ def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
         stretches = stretches[1:]
     cuts = tuple(_cuts(stretches, tail.form))
     return Outline(entries, stretches, cuts, tail.exhausted)
+
+
+def _whole_runs(tail: Tail) -> list[Entry]:
+    """Leave out a response in front whose first messages may not have been read."""
+    entries = tail.entries
+    if tail.exhausted or not tail.form.runs:
+        return entries
+    spoken = (place for place, entry in enumerate(entries) if entry.reading.role != "response")
+    return entries[next(spoken, len(entries)) :]
 
 
 def fits(units: Sequence[Unit], limits: Limits) -> bool:

@@ -1,7 +1,8 @@
 """One window: the tail that is chosen, with the instructions in front, and its account."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from lastro.history.contract import Items
 from lastro.history.errors import DecisionHistoryInvalid, DecisionHistoryLimitExceeded
@@ -112,7 +113,7 @@ class _Chosen:
         if self.summary is not None:
             message = summary_message(self.summary, form)
             pieces.insert(0, Piece(message, (), size_of(message)))
-        return list(_joined(pieces, form, alternating="strict-alternation" in words))
+        return _joined(pieces, form, alternating="strict-alternation" in words)
 
 
 def _outline(tail: Tail, source: Items, request: Request) -> Outline:
@@ -155,35 +156,32 @@ def _is_settled(outline: Outline, request: Request) -> bool:
 
 
 def _longest(outline: Outline, request: Request) -> Cut:
-    """Take the longest tail within the bounds; what must stay and does not fit is refused."""
-    best: Cut | None = None
-    for cut in outline.cuts:
-        if not fits(outline.units(cut), request.limits):
-            break
-        best = cut
-    if best is not None:
-        return _within(outline, best, request)
-    return _refuse(outline, request) if outline.cuts else Cut(len(outline.stretches))
+    """Take the longest tail within the bounds; what must stay and does not fit is refused.
 
-
-def _within(outline: Outline, best: Cut, request: Request) -> Cut:
-    """Hold the bounds against what is really sent: a renamed id may be longer, a joined message is one less."""
-    place = outline.cuts.index(best)
+    The sum over its units tells the tail but for a little: a renamed id may be longer, a joined message is one less.
+    """
+    if not outline.cuts:
+        return Cut(len(outline.stretches))
+    sums = [fits(outline.units(cut), request.limits) for cut in outline.cuts]
+    place = max(sums.index(False) if False in sums else len(sums), 1) - 1
     while place >= 0 and not _Chosen(outline, outline.cuts[place], request).fits:
         place -= 1
     if place < 0:
-        return _refuse(outline, request)
-    while (
-        place + 1 < len(outline.cuts)
-        and (longer := _Chosen(outline, outline.cuts[place + 1], request)).is_joined
-    ):
-        if not longer.fits:
+        _refuse(outline, request)
+    return outline.cuts[_grown(outline, place, request)]
+
+
+def _grown(outline: Outline, place: int, request: Request) -> int:
+    """Go on while messages that became one make room."""
+    while place + 1 < len(outline.cuts):
+        longer = _Chosen(outline, outline.cuts[place + 1], request)
+        if not longer.is_joined or not longer.fits:
             break
         place += 1
-    return outline.cuts[place]
+    return place
 
 
-def _refuse(outline: Outline, request: Request) -> Cut:
+def _refuse(outline: Outline, request: Request) -> NoReturn:
     chosen = _Chosen(outline, outline.cuts[0], request)
     count, size = len(chosen.pieces), chosen.bytes
     calls = tuple(name for unit in chosen.units for name in (*unit.late, *unit.waiting))
@@ -243,16 +241,15 @@ def _changed(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id for piece in pieces if piece.changed for id in piece.ids))
 
 
-def _joined(pieces: Sequence[Piece], form: Format, *, alternating: bool) -> Iterator[Piece]:
+def _joined(pieces: Sequence[Piece], form: Format, *, alternating: bool) -> list[Piece]:
     """Join what one role says in a row: where a server never takes it as two, or where the dialect asks for it."""
-    row: list[Piece] = []
-    for piece in pieces:
-        if row and not _are_one(row[-1], piece, form, alternating=alternating):
-            yield join(row, form) if len(row) > 1 else row[0]
-            row = []
-        row.append(piece)
-    if row:
-        yield join(row, form) if len(row) > 1 else row[0]
+    newest_first: list[Piece] = []
+    for piece in reversed(pieces):
+        if newest_first and _are_one(piece, newest_first[-1], form, alternating=alternating):
+            newest_first[-1] = join([piece, newest_first[-1]], form)
+        else:
+            newest_first.append(piece)
+    return newest_first[::-1]
 
 
 def _are_one(first: Piece, second: Piece, form: Format, *, alternating: bool) -> bool:
