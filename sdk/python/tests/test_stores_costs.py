@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 
 from lastro.history import NewItem, Outcome, SessionKey, SqliteStore
@@ -54,13 +55,14 @@ def last_opaque(view: View | None) -> Outcome[object]:
 def test_saving_costs_what_is_appended() -> None:
     """HI-3: the ten-thousandth message costs what the hundredth did, but for the depth of an index."""
     few, many = Counted().grown_to(100), Counted().grown_to(10_000)
-    for call in (
-        lambda counted: counted.append(),
+    calls: tuple[Callable[[Counted], object], ...] = (
+        Counted.append,
         lambda counted: counted.append(3, key="new"),
         lambda counted: counted.store.transact(KEY, newest),
         lambda counted: counted.store.transact(KEY, last_opaque),
-    ):
-        costs = [counted.cost(lambda call=call, counted=counted: call(counted)) for counted in (few, many)]
+    )
+    for call in calls:
+        costs = [counted.cost(partial(call, counted)) for counted in (few, many)]
         assert costs[0] > 0
         assert costs[1] <= costs[0] * 1.05
 

@@ -276,10 +276,10 @@ def test_closed_coroutine_leaves_the_session_free(tmp_path: Path) -> None:
             return Outcome(None)
 
         running = store.atransact(KEY, operation)
-        future = running.send(None)  # type: ignore[attr-defined]
+        future = running.send(None)
         while future is not None and not await waited(future, store):
-            future = running.send(None)  # type: ignore[attr-defined]
-        running.close()  # type: ignore[attr-defined]
+            future = running.send(None)
+        running.close()
 
     async def waited(future: "asyncio.Future[object]", store: HistoryStore) -> bool:
         try:
