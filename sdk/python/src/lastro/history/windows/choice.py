@@ -88,13 +88,8 @@ def _whole_runs(tail: Tail) -> list[Entry]:
 
 def fits(units: Sequence[Unit], limits: Limits) -> bool:
     """Say whether units are within both bounds."""
-    return needed(units)[0] <= limits.max_messages and needed(units)[1] <= limits.max_bytes
-
-
-def needed(units: Sequence[Unit]) -> tuple[int, int]:
-    """Count the messages and the bytes of their array."""
-    count = sum(unit.count for unit in units)
-    return count, sum(unit.bytes for unit in units) + (1 if count else 2)
+    count, size = sum(unit.count for unit in units), sum(unit.bytes for unit in units)
+    return count <= limits.max_messages and size + (1 if count else 2) <= limits.max_bytes
 
 
 def _current(entries: Sequence[Entry]) -> frozenset[str]:

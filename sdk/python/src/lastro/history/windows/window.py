@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NoReturn
 
 from lastro.history.contract import Items
@@ -54,8 +55,7 @@ def window_of(
     instructions = source.instructions()
     apart = frozenset(item.id for item in instructions)
     tail = Tail(source.backwards(leaf), form=request.form, now=now, apart=apart)
-    outline = _outline(tail, source, request)
-    plain = _Chosen(outline, _longest(outline, request), request)
+    plain = _settled(tail, source, request)
     chosen, refused = _with_summary(plain, summary)
     return _window(chosen, instructions, refused)
 
@@ -116,19 +116,26 @@ class _Chosen:
         return _joined(pieces, form, alternating="strict-alternation" in words)
 
 
-def _outline(tail: Tail, source: Items, request: Request) -> Outline:
+def _settled(tail: Tail, source: Items, request: Request) -> _Chosen:
     """Read until the longest tail within the bounds is known, whatever stands before it."""
     _read_bounds(tail, request.limits)
     while True:
         outline = outline_of(tail, words=request.words)
-        if _is_settled(outline, request):
-            return outline
-        if not outline.cuts and tail.pin is None and isinstance(source, TurnIndex) and len(tail):
-            opener = source.opener(tail.entries[0].item.id)
-            tail.pin = tail.entry_of(opener) if opener else None
-            if tail.pin is not None:
-                continue
-        tail.read_more()
+        if not outline.must_read:
+            chosen = _longest(outline, request)
+            if _is_settled(chosen):
+                return chosen
+        if outline.cuts or not _pin(tail, source):
+            tail.read_more()
+
+
+def _pin(tail: Tail, source: Items) -> bool:
+    """Ask an index for the input of the turn that began before what was read."""
+    if tail.pin is not None or not isinstance(source, TurnIndex) or not len(tail):
+        return False
+    opener = source.opener(tail.entries[0].item.id)
+    tail.pin = tail.entry_of(opener) if opener else None
+    return tail.pin is not None
 
 
 def _read_bounds(tail: Tail, limits: Limits) -> None:
@@ -141,55 +148,51 @@ def _read_bounds(tail: Tail, limits: Limits) -> None:
         count, size = count + 1, size + entry.bytes
 
 
-def _is_settled(outline: Outline, request: Request) -> bool:
+def _is_settled(chosen: _Chosen) -> bool:
     """Say whether reading more could not change the choice."""
-    if outline.exhausted:
-        return True
-    if outline.must_read:
-        return False
-    cut = _longest(outline, request)
-    if cut != outline.cuts[-1]:
+    outline, cut = chosen.outline, chosen.cut
+    if outline.exhausted or cut != outline.cuts[-1]:
         return True
     first = outline.stretches[0]
     older = first.all if first.torn and cut.turn > 0 else []
-    return not fits([*older, *outline.units(cut)], request.limits)
+    return not fits([*older, *chosen.units], chosen.request.limits)
 
 
-def _longest(outline: Outline, request: Request) -> Cut:
+def _longest(outline: Outline, request: Request) -> _Chosen:
     """Take the longest tail within the bounds; what must stay and does not fit is refused.
 
     The sum over its units tells the tail but for a little: a renamed id may be longer, a joined message is one less.
     """
     if not outline.cuts:
-        return Cut(len(outline.stretches))
-    sums = [fits(outline.units(cut), request.limits) for cut in outline.cuts]
-    place = max(sums.index(False) if False in sums else len(sums), 1) - 1
-    while place >= 0 and not _Chosen(outline, outline.cuts[place], request).fits:
-        place -= 1
-    if place < 0:
-        _refuse(outline, request)
-    return outline.cuts[_grown(outline, place, request)]
+        return _Chosen(outline, Cut(len(outline.stretches)), request)
+    enough = takewhile(lambda cut: fits(outline.units(cut), request.limits), outline.cuts)
+    place = max(sum(1 for _ in enough), 1) - 1
+    for cut in outline.cuts[place::-1]:
+        chosen = _Chosen(outline, cut, request)
+        if chosen.fits:
+            return _grown(chosen)
+    return _refuse(_Chosen(outline, outline.cuts[0], request))
 
 
-def _grown(outline: Outline, place: int, request: Request) -> int:
+def _grown(chosen: _Chosen) -> _Chosen:
     """Go on while messages that became one make room."""
-    while place + 1 < len(outline.cuts):
-        longer = _Chosen(outline, outline.cuts[place + 1], request)
+    cuts = chosen.outline.cuts
+    for cut in cuts[cuts.index(chosen.cut) + 1 :]:
+        longer = _Chosen(chosen.outline, cut, chosen.request)
         if not longer.is_joined or not longer.fits:
             break
-        place += 1
-    return place
+        chosen = longer
+    return chosen
 
 
-def _refuse(outline: Outline, request: Request) -> NoReturn:
-    chosen = _Chosen(outline, outline.cuts[0], request)
-    count, size = len(chosen.pieces), chosen.bytes
+def _refuse(chosen: _Chosen) -> NoReturn:
+    count, size, limits = len(chosen.pieces), chosen.bytes, chosen.request.limits
     calls = tuple(name for unit in chosen.units for name in (*unit.late, *unit.waiting))
-    if count > request.limits.max_messages:
-        bound, amount, allowed = "max_messages", count, request.limits.max_messages
+    if count > limits.max_messages:
+        bound, needed, allowed = "max_messages", count, limits.max_messages
     else:
-        bound, amount, allowed = "max_bytes", size, request.limits.max_bytes
-    raise DecisionHistoryLimitExceeded(bound=bound, needed=amount, allowed=allowed, calls=calls)
+        bound, needed, allowed = "max_bytes", size, limits.max_bytes
+    raise DecisionHistoryLimitExceeded(bound=bound, needed=needed, allowed=allowed, calls=calls)
 
 
 def _with_summary(plain: _Chosen, summary: Summary | None) -> tuple[_Chosen, str]:
