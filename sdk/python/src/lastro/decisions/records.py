@@ -44,12 +44,14 @@ class Observation:
 class Answer:
     """The shape of a structured decision: a JSON Schema, and what makes the host's own type of it.
 
-    `parse` may refuse with ValueError or TypeError: the decision is then not valid. Raises ValueError for a schema that
-    is none, or that points to another document.
+    `strict` has OpenAI hold its model to the schema, which then must be of its strict subset. `parse` may refuse with
+    ValueError or TypeError: the decision is then not valid. Raises ValueError for a schema that is none, or that points
+    to another document.
     """
 
     schema: Mapping[str, Any]
     name: str = "decision"
+    strict: bool = True
     parse: Callable[[Any], Any] = lambda value: value
 
     def __post_init__(self) -> None:
