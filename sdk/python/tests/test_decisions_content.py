@@ -219,6 +219,20 @@ def test_instructions_of_the_session_stay_first() -> None:
                 assert ("KEPT" in as_text(body)) is in_messages
 
 
+def test_a_repr_shows_no_content() -> None:
+    """SD-11: what a step is given and what it decides can be put into a log line without its content."""
+    for form in FORMS:
+        with agent("openai.chat", form=form) as one:
+            session = one.provider.session("s")
+            one.loopback.answers(Turn(SECRET, LOOK_AT), Turn(SECRET))
+            ask = Ask(instructions=SECRET, input=(SECRET,), tools=TOOLS)
+            first = one.step(ask, session)
+            report = observed(first, look=SECRET)
+            last = one.step(Ask(observations=report, tools=TOOLS), session)
+            assert SECRET not in repr((ask, first.decision, first, report, last.decision, last))
+    assert SECRET not in repr((TypedAnswer(SECRET), seen_of(), one.provider))
+
+
 def test_a_generator_of_objects() -> None:
     """HI-13: of a generator that gives only an object, the object is kept and shown again, and nothing is made up."""
     asked: list[Any] = []
