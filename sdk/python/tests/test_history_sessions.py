@@ -260,6 +260,10 @@ def test_same_key_gives_the_first_answer(house: House) -> None:
     assert session.read().head.count == 4
     with pytest.raises(DecisionHistoryConflict):
         session.append(messages[:2], key="run-2")
+    before = session.read()
+    house.now += 10
+    session.append(messages[2:], key="run-2")
+    assert session.read() == before
     kept = [event for event in house.events if isinstance(event, ItemsKept)]
     assert [event.count for event in kept] == [2, 2]
 
