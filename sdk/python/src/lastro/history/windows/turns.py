@@ -1,7 +1,7 @@
 """Turns and their rounds: which result answers which call, by place in the order and never by id alone."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -207,7 +207,21 @@ def turns_of(entries: Sequence[Entry], form: Format, *, whole: bool) -> list[Tur
     reader = Reader(form, whole=whole)
     for entry in entries:
         reader.add(entry)
-    return reader.turns
+    return [part for turn in reader.turns for part in _with_words_of_open_rounds(turn)]
+
+
+def _with_words_of_open_rounds(turn: Turn) -> Iterator[Turn]:
+    """Let what a user said beside results open a turn of its own where their round is held back (X5)."""
+    part = Turn(turn.opener, empty=turn.empty, leftover=turn.leftover)
+    for step in turn.rounds:
+        part.rounds.append(step)
+        if isinstance(step, Round) and step.status == "open":
+            words = [entry for entry in step.beside if entry.reading.mixed]
+            step.beside = [entry for entry in step.beside if not entry.reading.mixed]
+            for entry in words:
+                yield part
+                part = Turn(entry, leftover=True)
+    yield part
 
 
 def _weight(answer: Answer) -> int:
@@ -222,5 +236,8 @@ def _may_be_of(result: Result, call: Call) -> bool:
 
 
 def _keys(call: Call) -> list[str]:
-    ids = [f"id:{call.kind}:{id}" for id in (call.id, call.approval) if id]
+    """Give the keys that a call is found by; a record that names no kind answers any."""
+    ids = [
+        f"id:{kind}:{id}" for id in (call.id, call.approval) if id for kind in dict.fromkeys((call.kind, ""))
+    ]
     return [*ids, f"name:{call.name}", *([] if call.id else [f"bare:{call.name}"])]
