@@ -51,20 +51,18 @@ class Outbox(Protocol):
         """Claim the first write of a state, if it is due and nobody has it."""
         ...
 
-    def remove(self, number: int) -> None:
-        """End a write that was stored."""
+    def remove(self, number: int, *, behind: str = "") -> None:
+        """End a write that was stored; `behind` is the code by which later conditional ones of its state are refused."""
         ...
 
     def retry(self, number: int, *, due_at: float, is_asked: bool) -> None:
         """Give a claimed write back until a later time; `is_asked`: the server named that time."""
         ...
 
-    def refuse(self, number: int, *, code: str, request_id: str | None, with_body: bool) -> None:
-        """End a write that was refused, and keep what became of it."""
-        ...
-
-    def refuse_behind(self, number: int, *, code: str) -> int:
-        """End the later writes of the same state that hold at a version only; give how many."""
+    def refuse(
+        self, number: int, *, code: str, request_id: str | None, with_body: bool, behind: str = ""
+    ) -> None:
+        """End a write that was refused, and keep what became of it; `behind` as for `remove`."""
         ...
 
     def conflicts(self, name: StateName) -> tuple[Conflict, ...]:

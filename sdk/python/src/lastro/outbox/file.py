@@ -147,9 +147,11 @@ class FileOutbox:
             connection.execute("UPDATE writes SET claimed_until = ? WHERE number = ?", (until, row[0]))
         return Entry(row[0], _write(row[4:]), row[1])
 
-    def remove(self, number: int) -> None:
+    def remove(self, number: int, *, behind: str = "") -> None:
         """End a write that was stored."""
-        self._change("DELETE FROM writes WHERE number = ?", (number,))
+        with self._transaction() as connection:
+            _refuse_behind(connection, number, code=behind, with_body=True)
+            connection.execute("DELETE FROM writes WHERE number = ? AND refused IS NULL", (number,))
 
     def retry(self, number: int, *, due_at: float, is_asked: bool) -> None:
         """Give a claimed write back until a later time."""
@@ -158,26 +160,19 @@ class FileOutbox:
             (due_at, is_asked, number),
         )
 
-    def refuse(self, number: int, *, code: str, request_id: str | None, with_body: bool) -> None:
+    def refuse(
+        self, number: int, *, code: str, request_id: str | None, with_body: bool, behind: str = ""
+    ) -> None:
         """End a write that was refused, and keep what became of it."""
-        kept = "raw" if with_body else "NULL"
         oldest = "SELECT number FROM writes WHERE refused IS NOT NULL ORDER BY number DESC LIMIT -1 OFFSET ?"
         with self._transaction() as connection:
+            _refuse_behind(connection, number, code=behind, with_body=with_body)
             connection.execute(
-                f"UPDATE writes SET refused = ?, request_id = ?, raw = {kept} WHERE number = ?",  # noqa: S608
-                (code, request_id, number),
+                "UPDATE writes SET refused = ?, request_id = ?, raw = iif(?, raw, NULL)"
+                " WHERE number = ? AND refused IS NULL",
+                (code, request_id, with_body, number),
             )
             connection.execute(f"DELETE FROM writes WHERE number IN ({oldest})", (MAX_REFUSED,))  # noqa: S608
-
-    def refuse_behind(self, number: int, *, code: str) -> int:
-        """End the later writes of the same state that hold at a version only; give how many."""
-        same = "(account, scope_kind, scope_id, agent) = (SELECT account, scope_kind, scope_id, agent FROM writes"
-        with self._transaction() as connection:
-            return connection.execute(
-                f"UPDATE writes SET refused = ? WHERE {same} WHERE number = ?)"  # noqa: S608
-                " AND number > ? AND refused IS NULL AND if_version IS NOT NULL",
-                (code, number, number),
-            ).rowcount
 
     def conflicts(self, name: StateName) -> tuple[Conflict, ...]:
         """Give the refused writes of a state, the oldest first."""
@@ -280,6 +275,18 @@ class FileOutbox:
         )
         self._connection = connection
         return connection
+
+
+def _refuse_behind(connection: sqlite3.Connection, number: int, *, code: str, with_body: bool) -> None:
+    """Refuse the later writes of the same state that hold at a version only, while the first one still waits."""
+    state = "account, scope_kind, scope_id, agent"
+    same = f"({state}) = (SELECT {state} FROM writes WHERE number = ? AND refused IS NULL)"  # noqa: S608
+    if code:
+        connection.execute(
+            f"UPDATE writes SET refused = ?, raw = iif(?, raw, NULL) WHERE {same}"  # noqa: S608
+            " AND number > ? AND refused IS NULL AND if_version IS NOT NULL",
+            (code, with_body, number, number),
+        )
 
 
 def _names(name: StateName) -> tuple[str, str, str]:

@@ -83,16 +83,15 @@ class MemoryOutbox:
         return Entry(row.number, row.write, row.tries)
 
     @_alone
-    def remove(self, number: int) -> None:
+    def remove(self, number: int, *, behind: str = "") -> None:
         """End a write that was stored."""
-        row = self._rows.pop(number, None)
+        row = self._rows.get(number)
         if row is None:
             return
-        self._size -= row.write.size
-        numbers = self._states[row.write.name]
-        numbers.remove(number)
-        if not numbers:
-            del self._states[row.write.name]
+        later = self._behind(row) if behind else []
+        self._take(row)
+        for other in later:
+            self._keep_refused(other, code=behind, request_id=None, with_body=True)
 
     @_alone
     def retry(self, number: int, *, due_at: float, is_asked: bool) -> None:
@@ -103,23 +102,17 @@ class MemoryOutbox:
             row.tries += 1
 
     @_alone
-    def refuse(self, number: int, *, code: str, request_id: str | None, with_body: bool) -> None:
+    def refuse(
+        self, number: int, *, code: str, request_id: str | None, with_body: bool, behind: str = ""
+    ) -> None:
         """End a write that was refused, and keep what became of it."""
         row = self._rows.get(number)
-        if row is not None:
-            conflict = conflict_of(row.write, code=code, request_id=request_id, with_body=with_body)
-            self._refused.append((row.write.name, conflict))
-            self.remove(number)
-
-    @_alone
-    def refuse_behind(self, number: int, *, code: str) -> int:
-        """End the later writes of the same state that hold at a version only; give how many."""
-        row = self._rows.get(number)
-        later = [other for other in self._states.get(row.write.name, ()) if other > number] if row else []
-        bound = [other for other in later if self._rows[other].write.if_version is not None]
-        for other in bound:
-            self.refuse(other, code=code, request_id=None, with_body=True)
-        return len(bound)
+        if row is None:
+            return
+        later = self._behind(row) if behind else []
+        self._keep_refused(row, code=code, request_id=request_id, with_body=with_body)
+        for other in later:
+            self._keep_refused(other, code=behind, request_id=None, with_body=with_body)
 
     @_alone
     def conflicts(self, name: StateName) -> tuple[Conflict, ...]:
@@ -165,6 +158,24 @@ class MemoryOutbox:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _behind(self, row: _Row) -> list[_Row]:
+        """Give the later writes of the same state that hold at a version only."""
+        rows = [self._rows[number] for number in self._states[row.write.name] if number > row.number]
+        return [other for other in rows if other.write.if_version is not None]
+
+    def _take(self, row: _Row) -> None:
+        name = row.write.name
+        del self._rows[row.number]
+        self._size -= row.write.size
+        self._states[name].remove(row.number)
+        if not self._states[name]:
+            del self._states[name]
+
+    def _keep_refused(self, row: _Row, *, code: str, request_id: str | None, with_body: bool) -> None:
+        self._take(row)
+        conflict = conflict_of(row.write, code=code, request_id=request_id, with_body=with_body)
+        self._refused.append((row.write.name, conflict))
 
     def _first(self, name: StateName) -> _Row | None:
         numbers = self._states.get(name)

@@ -93,6 +93,7 @@ class States:
         self._backoff, self._chances = tuning.backoff, tuning.chances
         self.copies = Copies(most=tuning.max_copies)
         self._me = self._chances.key()
+        self._voided: dict[StateName, set[int]] = {}
         self._wake = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(8)
@@ -107,6 +108,7 @@ class States:
             return await self._shown(name, degraded=True)
         if verdict.meaning != "done":
             raise verdict.error
+        self._voided.pop(name, None)
         now = self._chances.clock()
         read = read_copy(verdict.value, tick=self.copies.tick(), now=now)
         kept = self.copies.keep(name, after_read(self.copies.raw(name), read, began=began))
@@ -228,6 +230,8 @@ class States:
         if await self._kept(self._outbox.waiting, write.name):
             await self._deliver(write.name, deadline=deadline)
         waiting = await self._kept(self._outbox.waiting, write.name)
+        if write.if_version in self._voided.get(write.name, ()):
+            return Verdict("conflict", CONFLICT, 412)
         verdict = None if waiting else await self._ask(write.request, deadline)
         if verdict is None or verdict.meaning == "later":
             await self._keep(write, waiting, verdict)
@@ -241,7 +245,8 @@ class States:
         copy = self.copies.get(write.name, now=now)
         found = predict(copy, (*waiting, write), me=self._me, now=now)
         before = predict(copy, waiting, me=self._me, now=now)
-        changed = found.version if found.version != before.version else None
+        is_told = write.kind != "clear" and found.version != before.version
+        changed = found.version if is_told else None
         await self._kept(lambda: self._outbox.add(replace(write, predicted=changed), due_at=now + pause))
         self.note_added()
 
@@ -289,20 +294,26 @@ class States:
             self._cleared(write.name, verdict)
         else:
             self._stored(write, verdict, began=began)
-            if write.predicted is not None and verdict.value.get("version") != write.predicted:
-                # What was computed over this write was computed over another state than there is.
-                await self._kept(lambda: self._outbox.refuse_behind(entry.number, code=CONFLICT))
-        await self._kept(self._outbox.remove, entry.number)
+        is_foreseen = write.predicted in (None, verdict.value.get("version"))
+        if not is_foreseen:
+            await self._void(write)
+        # What was computed over this write was computed over another state than there is.
+        behind = "" if is_foreseen else CONFLICT
+        await self._kept(lambda: self._outbox.remove(entry.number, behind=behind))
 
     async def _refused(self, entry: Entry, verdict: Verdict) -> None:
         """Report a late write that was refused, and what was computed over it (SD-5)."""
         code = verdict.value.get("reason") or verdict.code
         is_erased = verdict.status == 410
         self.copies.forget(entry.write.name)
-        await self._kept(lambda: self._outbox.refuse_behind(entry.number, code=CONFLICT))
+        await self._void(entry.write)
         await self._kept(
             lambda: self._outbox.refuse(
-                entry.number, code=code, request_id=verdict.request_id, with_body=not is_erased
+                entry.number,
+                code=code,
+                request_id=verdict.request_id,
+                with_body=not is_erased,
+                behind=code if is_erased else CONFLICT,
             )
         )
         log.warning(
@@ -311,6 +322,12 @@ class States:
             entry.write.kind,
             verdict.request_id or "none",
         )
+
+    async def _void(self, write: Write) -> None:
+        """Remember the versions that were predicted from a write on, until the server is read: they never came."""
+        waiting = await self._kept(self._outbox.waiting, write.name)
+        versions = {each.predicted for each in (write, *waiting) if each.predicted is not None}
+        self._voided.setdefault(write.name, set()).update(versions)
 
     async def _give_back(self, entry: Entry, verdict: Verdict) -> None:
         pause = self._backoff.pause(entry.tries + 1, chance=self._chances.random(), asked=verdict.wait)
