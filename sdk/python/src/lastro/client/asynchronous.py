@@ -35,7 +35,11 @@ Change = Callable[[Body], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
 class AsyncState:
     """The working memory of one agent in one scope."""
 
-    def __init__(self, runtime: Runtime, name: StateName, subject: Handle | None) -> None:
+    def __init__(
+        self, client: "AsyncLastro", runtime: Runtime, name: StateName, subject: Handle | None
+    ) -> None:
+        # A client that nobody holds any more is closed.
+        self._client = client
         self._calls = Calls(runtime, name, subject)
 
     def __repr__(self) -> str:
@@ -185,7 +189,7 @@ class AsyncLastro:
         return is_sent
 
     def _open(self, name: StateName, subject: Handle | None) -> AsyncState:
-        return AsyncState(self._runtime, name, subject)
+        return AsyncState(self, self._runtime, name, subject)
 
 
 async def _waited(future: "Future[T]") -> T:

@@ -34,7 +34,9 @@ Change = Callable[[Body], Mapping[str, Any]]
 class State:
     """The working memory of one agent in one scope."""
 
-    def __init__(self, runtime: Runtime, name: StateName, subject: Handle | None) -> None:
+    def __init__(self, client: "Lastro", runtime: Runtime, name: StateName, subject: Handle | None) -> None:
+        # A client that nobody holds any more is closed.
+        self._client = client
         self._calls = Calls(runtime, name, subject)
 
     def __repr__(self) -> str:
@@ -181,7 +183,7 @@ class Lastro:
         return is_sent
 
     def _open(self, name: StateName, subject: Handle | None) -> State:
-        return State(self._runtime, name, subject)
+        return State(self, self._runtime, name, subject)
 
 
 def _waited(future: "Future[T]") -> T:

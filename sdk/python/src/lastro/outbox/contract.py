@@ -51,8 +51,8 @@ class Outbox(Protocol):
         """Claim the first write of a state, if it is due and nobody has it."""
         ...
 
-    def remove(self, number: int, *, behind: str = "") -> None:
-        """End a write that was stored; `behind` is the code by which later conditional ones of its state are refused."""
+    def remove(self, number: int, *, behind: str = "", with_bodies: bool = True) -> None:
+        """End a write that was stored; `behind` is the code that refuses the later conditional ones of its state."""
         ...
 
     def retry(self, number: int, *, due_at: float, is_asked: bool) -> None:

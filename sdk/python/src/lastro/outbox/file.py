@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS writes (
     born INTEGER NOT NULL,
     born_by TEXT NOT NULL,
     predicted INTEGER,
+    epoch TEXT NOT NULL,
     due_at REAL NOT NULL,
     tries INTEGER NOT NULL DEFAULT 0,
     is_asked INTEGER NOT NULL DEFAULT 0,
@@ -48,7 +49,9 @@ CREATE TABLE IF NOT EXISTS writes (
 );
 CREATE INDEX IF NOT EXISTS writes_of_a_state ON writes (account, scope_kind, scope_id, agent, number);
 """
-COLUMNS = "scope_kind, scope_id, agent, kind, key, written_at, raw, if_version, born, born_by, predicted"
+COLUMNS = (
+    "scope_kind, scope_id, agent, kind, key, written_at, raw, if_version, born, born_by, predicted, epoch"
+)
 STATE = "account = ? AND scope_kind = ? AND scope_id = ? AND agent = ?"
 DUE = "(due_at <= :now OR due_at > :late) AND (claimed_until <= :now OR claimed_until > :late)"
 FIRST = """refused IS NULL AND NOT EXISTS (
@@ -120,7 +123,7 @@ class FileOutbox:
                 max_writes=self._max_writes,
                 max_bytes=self._max_bytes,
             )
-            marks = ", ".join("?" * 14)
+            marks = ", ".join("?" * 15)
             connection.execute(
                 f"INSERT INTO writes (account, due_at, size, {COLUMNS}) VALUES ({marks})",  # noqa: S608
                 (self._account, due_at, write.size, *_columns(write)),
@@ -147,10 +150,10 @@ class FileOutbox:
             connection.execute("UPDATE writes SET claimed_until = ? WHERE number = ?", (until, row[0]))
         return Entry(row[0], _write(row[4:]), row[1])
 
-    def remove(self, number: int, *, behind: str = "") -> None:
+    def remove(self, number: int, *, behind: str = "", with_bodies: bool = True) -> None:
         """End a write that was stored."""
         with self._transaction() as connection:
-            _refuse_behind(connection, number, code=behind, with_body=True)
+            _refuse_behind(connection, number, code=behind, with_body=with_bodies)
             connection.execute("DELETE FROM writes WHERE number = ? AND refused IS NULL", (number,))
 
     def retry(self, number: int, *, due_at: float, is_asked: bool) -> None:
@@ -182,7 +185,7 @@ class FileOutbox:
             name,
         )
         return tuple(
-            conflict_of(_write(row[:11]), code=row[11], request_id=row[12], with_body=row[6] is not None)
+            conflict_of(_write(row[:12]), code=row[12], request_id=row[13], with_body=row[6] is not None)
             for row in rows
         )
 
@@ -295,11 +298,11 @@ def _names(name: StateName) -> tuple[str, str, str]:
 
 def _columns(write: Write) -> tuple[Any, ...]:
     made = (write.kind, write.key, write.written_at, write.raw, write.if_version)
-    return (*_names(write.name), *made, write.born, write.born_by, write.predicted)
+    return (*_names(write.name), *made, write.born, write.born_by, write.predicted, write.epoch)
 
 
 def _write(row: Sequence[Any]) -> Write:
-    kind, key, written_at, raw, if_version, born, born_by, predicted = row[3:11]
+    kind, key, written_at, raw, if_version, born, born_by, predicted, epoch = row[3:12]
     return Write(
         name=StateName(*row[:3]),
         kind=kind,
@@ -310,4 +313,5 @@ def _write(row: Sequence[Any]) -> Write:
         born=born,
         born_by=born_by,
         predicted=predicted,
+        epoch=epoch,
     )

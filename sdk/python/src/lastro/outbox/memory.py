@@ -83,7 +83,7 @@ class MemoryOutbox:
         return Entry(row.number, row.write, row.tries)
 
     @_alone
-    def remove(self, number: int, *, behind: str = "") -> None:
+    def remove(self, number: int, *, behind: str = "", with_bodies: bool = True) -> None:
         """End a write that was stored."""
         row = self._rows.get(number)
         if row is None:
@@ -91,7 +91,7 @@ class MemoryOutbox:
         later = self._behind(row) if behind else []
         self._take(row)
         for other in later:
-            self._keep_refused(other, code=behind, request_id=None, with_body=True)
+            self._keep_refused(other, code=behind, request_id=None, with_body=with_bodies)
 
     @_alone
     def retry(self, number: int, *, due_at: float, is_asked: bool) -> None:

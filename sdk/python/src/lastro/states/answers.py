@@ -8,11 +8,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from lastro.errors import ServerRefusal, UnexpectedAnswer, refusal
 
 Meaning = Literal["done", "conflict", "refused", "later", "strange"]
+Shape = Mapping[str, type]
 LATER = (408, 421, 425, 429)
 LONGEST_WAIT_SECONDS = 300.0
 
@@ -49,15 +51,18 @@ class Verdict:
 NO_ANSWER = Verdict("later", code="unreachable")
 
 
-def judge(reply: Reply | None, *, now: float) -> Verdict:
-    """Tell what an answer means; none is that nobody answered in time. `now`: seconds since 1970."""
+def judge(reply: Reply | None, *, now: float, shape: Shape = MappingProxyType({})) -> Verdict:
+    """Tell what an answer means; none is that nobody answered in time.
+
+    `now` is in seconds since 1970, `shape` what a good answer has at least.
+    """
     if reply is None:
         return NO_ANSWER
     body = _object(reply.raw)
     request_id = reply.headers.get("x-request-id") or _text(body, "request_id")
     if 200 <= reply.status < 300:
         # A body that cannot be read is a lost answer: what was asked may have been done.
-        meaning: Meaning = "later" if body is None else "done"
+        meaning: Meaning = "done" if body is not None and _has(body, shape) else "later"
         return Verdict(meaning, status=reply.status, request_id=request_id, value=body or {})
     return _problem(reply, body, request_id, now=now)
 
@@ -71,6 +76,10 @@ def _problem(reply: Reply, body: dict[str, Any] | None, request_id: str | None, 
         return Verdict("strange", "unexpected_answer", reply.status, request_id)
     meaning: Meaning = "conflict" if code == "agent_state_conflict" else "refused"
     return Verdict(meaning, code, reply.status, request_id, pointers=_pointers(body))
+
+
+def _has(body: dict[str, Any], shape: Shape) -> bool:
+    return all(isinstance(body.get(name), kind) for name, kind in shape.items())
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:

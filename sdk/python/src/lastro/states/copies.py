@@ -65,11 +65,15 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a state will be once the writes that wait have arrived; `version` none where that is not known."""
+    """What a state will be once the writes that wait have arrived.
+
+    `version` is none, and `epoch` empty, where that is not known.
+    """
 
     body: Body = field(repr=False)
     version: int | None
     numbering: int = 0
+    epoch: str = ""
 
 
 def read_copy(answer: Mapping[str, Any], *, tick: int, now: float) -> Copy:
@@ -142,6 +146,8 @@ def predict(copy: Copy | None, writes: Collection[Write], *, me: str, now: float
     is_live = known is not None and not known.has_ended(now)
     body = known.whole(now) if known is not None else {}
     found = Prediction(body, (known.version if is_live else 0) if known else None)
+    if known is not None and is_live and known.version:
+        found = replace(found, epoch=known.epoch)
     for write in writes:
         is_new = known is None or (write.born_by == me and write.born > known.learned)
         found = _after(found, write, is_new=is_new)
@@ -164,8 +170,8 @@ def _after(found: Prediction, write: Write, *, is_new: bool) -> Prediction:
     if write.kind == "merge_by_key":
         body = merged(found.body, write.fields)
     if write.if_version is None and not is_new:
-        return Prediction(body, found.version, numbering)
-    return Prediction(body, None if known is None else numbering + 1, numbering + 1)
+        return replace(found, body=body, numbering=numbering)
+    return Prediction(body, None if known is None else numbering + 1, numbering + 1, found.epoch)
 
 
 def _times(copy: Copy, fields: Body, *, now: float) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from lastro.states.copies import (
     unknown,
 )
 from lastro.states.types import Handle, StateCleared, StateName, StateRead, StateWritten, moment
-from lastro.states.writes import Kind, Request, Write, make_write, read_request
+from lastro.states.writes import SHAPES, Kind, Request, Write, make_write, read_request
 
 log = logging.getLogger("lastro")
 
@@ -247,7 +247,8 @@ class States:
         before = predict(copy, waiting, me=self._me, now=now)
         is_told = write.kind != "clear" and found.version != before.version
         changed = found.version if is_told else None
-        await self._kept(lambda: self._outbox.add(replace(write, predicted=changed), due_at=now + pause))
+        foreseen = replace(write, predicted=changed, epoch=found.epoch)
+        await self._kept(lambda: self._outbox.add(foreseen, due_at=now + pause))
         self.note_added()
 
     async def _pending(self, write: Write) -> StateWritten:
@@ -294,12 +295,14 @@ class States:
             self._cleared(write.name, verdict)
         else:
             self._stored(write, verdict, began=began)
-        is_foreseen = write.predicted in (None, verdict.value.get("version"))
+        is_same_life = write.epoch in ("", verdict.value.get("epoch"))
+        is_foreseen = is_same_life and write.predicted in (None, verdict.value.get("version"))
         if not is_foreseen:
             await self._void(write)
-        # What was computed over this write was computed over another state than there is.
+        # What was computed over this write was computed over another state than there is; over one of another life it
+        # may carry what was erased, and a version of this life could even fit it.
         behind = "" if is_foreseen else CONFLICT
-        await self._kept(lambda: self._outbox.remove(entry.number, behind=behind))
+        await self._kept(lambda: self._outbox.remove(entry.number, behind=behind, with_bodies=is_same_life))
 
     async def _refused(self, entry: Entry, verdict: Verdict) -> None:
         """Report a late write that was refused, and what was computed over it (SD-5)."""
@@ -370,7 +373,8 @@ class States:
         )
 
     async def _ask(self, request: Request, deadline: float) -> Verdict:
-        return judge(await self._send(request, deadline=deadline), now=self._chances.clock())
+        reply = await self._send(request, deadline=deadline)
+        return judge(reply, now=self._chances.clock(), shape=SHAPES[request.path])
 
     async def _kept(self, ask: Callable[..., T], *values: Any) -> T:
         """Ask the outbox, beside the loop where it waits for a disk."""

@@ -1,6 +1,7 @@
 """A write as it is made, kept and sent: always the same bytes under the same Idempotency-Key (SD-4, WM-15)."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -13,6 +14,12 @@ Kind = Literal["cas", "merge_by_key", "clear"]
 WRITE = ("PUT", "/v1/agent-state")
 READ = ("POST", "/v1/agent-state/read")
 CLEAR = ("POST", "/v1/agent-state/delete")
+SHAPES: Mapping[str, Mapping[str, type]] = {
+    WRITE[1]: {"stored": bool, "version": int},
+    READ[1]: {"body": dict, "version": int},
+    CLEAR[1]: {"deleted": bool},
+}
+"""What a good answer has at least, by path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +36,8 @@ class Request:
 class Write:
     """One write, or the removal of a whole state (`clear`). Times are seconds since 1970.
 
-    `born` is when it was made by the ticks of the process `born_by`; `predicted` the version that it should lead to,
-    none where that is not known.
+    `born` is when it was made by the ticks of the process `born_by`; `predicted` the version that it should lead to, in
+    the life `epoch`: none and empty where that is not known.
     """
 
     name: StateName
@@ -42,6 +49,7 @@ class Write:
     born: int = 0
     born_by: str = ""
     predicted: int | None = None
+    epoch: str = ""
 
     @property
     def fields(self) -> Body:
@@ -107,5 +115,8 @@ def rfc3339(seconds: float) -> str:
 
 
 def from_rfc3339(text: str | None) -> float | None:
-    """Read a time that came."""
-    return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    """Read a time that came; none where it is no time."""
+    try:
+        return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return None
