@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lastro import AsyncLastro, Budgets, FileOutbox, Lastro, Tuning
-from lastro.errors import OutboxFull, SubjectErased
+from lastro.errors import FeatureOff, OutboxFull, SubjectErased
 from lastro.outbox import MemoryOutbox
 from tests import factories
 from tests.api import OverHttp
@@ -92,6 +92,37 @@ def test_a_lost_answer_is_stored_once(connect: Connect, line: Line) -> None:
     assert state.conflicts == ()
     assert (state.get().body, state.get().version) == ({"qty": 2}, 2)
     assert numbers_of(connect, "o-3") == [2]
+
+
+def test_a_lost_removal_takes_nothing_newer(connect: Connect, line: Line) -> None:
+    """SD-4, PL-10: a removal whose answer was lost is sent again, and leaves what was written since."""
+    client = connect(line.url)
+    state = client.conversation("o-15").state
+    state.put({"qty": 1})
+    line.deaf.touch()
+    assert state.clear().pending
+    assert (state.get().body, state.get().version) == ({}, 0)
+    connect().conversation("o-15").state.put({"qty": 2})
+    line.mend()
+    assert client.flush(20)
+    assert state.get().body == {"qty": 2}
+
+
+def test_late_writes_without_a_right(connect: Connect, line: Line, shop: WorkspaceRef) -> None:
+    """SD-5, SD-7: switched off meanwhile, late writes are reported with their bodies, and calls raise."""
+    client = connect(line.url)
+    state = client.conversation("o-16").state
+    state.put({"qty": 1})
+    line.cut.touch()
+    state.put({"qty": 2})
+    factories.switch(shop, "agent_state", on=False)
+    line.mend()
+    assert client.flush(20)
+    (conflict,) = state.conflicts
+    assert (conflict.code, conflict.body) == ("feature_off", {"qty": 2})
+    for call in (state.get, lambda: state.put({"qty": 3})):
+        with pytest.raises(FeatureOff):
+            call()
 
 
 def test_one_refused_state_blocks_no_other(connect: Connect, line: Line) -> None:

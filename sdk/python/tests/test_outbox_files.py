@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,13 +59,14 @@ def test_what_is_no_file_of_its_own_is_refused(own: Path, side: str, kind: str) 
     target, path = own / "target", own / f"outbox{side}"
     target.write_text("as it was")
     target.chmod(0o644)
-    {
+    made: dict[str, Callable[[], None]] = {
         "link": lambda: path.symlink_to(target),
         "dangling link": lambda: path.symlink_to(own / "nowhere"),
         "hard link": lambda: path.hardlink_to(target),
         "folder": path.mkdir,
         "pipe": lambda: os.mkfifo(path),
-    }[kind]()
+    }
+    made[kind]()
     with pytest.raises(OutboxUnsafe):
         FileOutbox(own / "outbox")
     assert (target.read_text(), mode(target)) == ("as it was", 0o644)

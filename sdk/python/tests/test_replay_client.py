@@ -5,6 +5,7 @@ import contextvars
 import socket
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,10 @@ def test_every_state_starts_empty(client: Lastro, ear: Ear) -> None:
 
 def test_what_the_turn_had_read(client: Lastro) -> None:
     """SD-6: given states are read as recorded; two replays share nothing."""
-    recorded = {HERE: StateRead(body={"a": 1}, version=7), StateName("task", "t", "a"): {"b": 2}}
+    recorded: dict[StateName, StateRead | dict[str, Any]] = {
+        HERE: StateRead(body={"a": 1}, version=7),
+        StateName("task", "t", "a"): {"b": 2},
+    }
     for _ in range(2):
         with client.replay(recorded):
             state = client.conversation("c-1").state

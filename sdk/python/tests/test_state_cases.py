@@ -44,7 +44,8 @@ def write_of(form: dict[str, Any], *, name: StateName = NAME, key: str = "k", me
 def test_requests(case: dict[str, Any]) -> None:
     """SD-2, SD-4, WM-5: each call has one form on the wire, the same however often it is sent."""
     call = case["call"]
-    name = StateName(*call["scope"], call["agent"])
+    kind, id = call["scope"]
+    name = StateName(kind, id, call["agent"])
     request = read_request(name) if call["do"] == "read" else write_of(call, name=name).request
     found = {
         "method": request.method,

@@ -89,13 +89,16 @@ class World:
     forgotten: dict[StateName, set[str]] = field(default_factory=lambda: {name: set() for name in NAMES})
 
     def __post_init__(self) -> None:
-        keys, marks = itertools.count(), itertools.count()
-        self.mark = lambda: f"m{next(marks)}"
+        keys = itertools.count()
+        self.marks = itertools.count()
         self.shop = Shop(self)
         self.outbox = MemoryOutbox()
         chances = Chances(clock=lambda: self.now, random=lambda: 0.5, key=lambda: f"k{next(keys)}")
         tuning = Tuning(backoff=Backoff(first=0.1, longest=0.2), chances=chances)
         self.states = States(self.send, outbox=self.outbox, budgets=Budgets(), tuning=tuning)
+
+    def mark(self) -> str:
+        return f"m{next(self.marks)}"
 
     async def send(self, request: Request, *, deadline: float) -> Reply | None:
         if self.line == "cut":

@@ -9,6 +9,7 @@ import concurrent.futures
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -19,13 +20,15 @@ from lastro.states.writes import Request
 
 T = TypeVar("T")
 USER_AGENT = "lastro-python/0.1.0"
-CONNECT_SECONDS = 30.0
+LONGEST_SECONDS = 30.0
+KEPT = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0)
+CUT = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError, httpx.CloseError)
 
 
 class Http:
     """Connections to one server with one key."""
 
-    def __init__(self, base_url: str, api_key: str, *, trust_env: bool, verify: Any = True) -> None:
+    def __init__(self, base_url: str, api_key: str, *, trust_env: bool) -> None:
         self._headers = {
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json, application/problem+json",
@@ -35,9 +38,9 @@ class Http:
         # A bound for what goes on after a call was given up; the call itself ends at its deadline.
         self._client = httpx.AsyncClient(
             base_url=base_url,
-            timeout=CONNECT_SECONDS,
+            timeout=LONGEST_SECONDS,
             trust_env=trust_env,
-            verify=verify,
+            limits=KEPT,
             follow_redirects=False,
         )
 
@@ -48,12 +51,23 @@ class Http:
         )
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
-                answer = await self._client.request(
-                    request.method, request.path, content=request.raw, headers=headers
-                )
+                answer = await self._answered(request, headers)
         except (TimeoutError, httpx.TransportError, httpx.DecodingError):
             return None
         return Reply(answer.status_code, dict(answer.headers), answer.content)
+
+    async def _answered(self, request: Request, headers: Mapping[str, str]) -> httpx.Response:
+        """Send it, and once more where the line was cut: a kept connection may have been closed at the other end.
+
+        What is sent twice is the same read, or the same write under the same key (WM-15).
+        """
+        sent = partial(
+            self._client.request, request.method, request.path, content=request.raw, headers=headers
+        )
+        try:
+            return await sent()
+        except CUT:
+            return await sent()
 
     async def close(self) -> None:
         """Close every connection."""

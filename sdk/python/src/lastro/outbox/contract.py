@@ -39,8 +39,11 @@ class Outbox(Protocol):
         """Name whose writes these are: no other account's are given out."""
         ...
 
-    def add(self, write: Write, *, due_at: float) -> None:
-        """Keep a write behind the others of its state. Raises OutboxFull and OutboxUnavailable: it is not kept."""
+    def add(self, write: Write, *, due_at: float, is_asked: bool = False) -> None:
+        """Keep a write behind the others of its state; `is_asked`: the server named the time.
+
+        Raises OutboxFull and OutboxUnavailable: it is not kept.
+        """
         ...
 
     def waiting(self, name: StateName) -> tuple[Write, ...]:

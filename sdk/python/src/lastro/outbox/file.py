@@ -111,7 +111,7 @@ class FileOutbox:
         if not self._is_named:
             self._account = account
 
-    def add(self, write: Write, *, due_at: float) -> None:
+    def add(self, write: Write, *, due_at: float, is_asked: bool = False) -> None:
         """Keep a write behind the others of its state."""
         with self._transaction() as connection:
             counted = "SELECT count(*), coalesce(sum(size), 0) FROM writes WHERE refused IS NULL"
@@ -123,10 +123,10 @@ class FileOutbox:
                 max_writes=self._max_writes,
                 max_bytes=self._max_bytes,
             )
-            marks = ", ".join("?" * 15)
+            marks = ", ".join("?" * 16)
             connection.execute(
-                f"INSERT INTO writes (account, due_at, size, {COLUMNS}) VALUES ({marks})",  # noqa: S608
-                (self._account, due_at, write.size, *_columns(write)),
+                f"INSERT INTO writes (account, due_at, is_asked, size, {COLUMNS}) VALUES ({marks})",  # noqa: S608
+                (self._account, due_at, is_asked, write.size, *_columns(write)),
             )
 
     def waiting(self, name: StateName) -> tuple[Write, ...]:

@@ -54,7 +54,7 @@ class MemoryOutbox:
         """Belong to one client only, whoever it is."""
 
     @_alone
-    def add(self, write: Write, *, due_at: float) -> None:
+    def add(self, write: Write, *, due_at: float, is_asked: bool = False) -> None:
         """Keep a write behind the others of its state."""
         require_room(
             writes=len(self._rows),
@@ -64,7 +64,7 @@ class MemoryOutbox:
             max_bytes=self._max_bytes,
         )
         self._last += 1
-        self._rows[self._last] = _Row(self._last, write, due_at)
+        self._rows[self._last] = _Row(self._last, write, due_at, is_asked=is_asked)
         self._states.setdefault(write.name, deque()).append(self._last)
         self._size += write.size
 

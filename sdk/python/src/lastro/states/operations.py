@@ -96,6 +96,7 @@ class States:
         self._voided: dict[StateName, set[int]] = {}
         self._wake = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
+        self._busy: set[StateName] = set()
         self._turns = asyncio.Semaphore(8)
 
     async def read(self, name: StateName, *, deadline: float) -> StateRead:
@@ -195,9 +196,13 @@ class States:
             self._start(name)
 
     def _start(self, name: StateName) -> None:
+        if name in self._busy:
+            return
+        self._busy.add(name)
         task = asyncio.create_task(self._deliver_in_turn(name))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        task.add_done_callback(lambda _: self._busy.discard(name))
 
     async def _deliver_in_turn(self, name: StateName) -> None:
         async with self._turns:
@@ -248,7 +253,7 @@ class States:
         is_told = write.kind != "clear" and found.version != before.version
         changed = found.version if is_told else None
         foreseen = replace(write, predicted=changed, epoch=found.epoch)
-        await self._kept(lambda: self._outbox.add(foreseen, due_at=now + pause))
+        await self._kept(lambda: self._outbox.add(foreseen, due_at=now + pause, is_asked=wait is not None))
         self.note_added()
 
     async def _pending(self, write: Write) -> StateWritten:
