@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -172,6 +174,45 @@ def test_a_claim_is_one_claimants(own: Path) -> None:
     for thread in threads:
         thread.join()
     assert len([entry for entry in got if entry is not None]) == 1
+
+
+CLAIMER = """
+import sys
+from lastro.outbox import FileOutbox
+from lastro.states.types import StateName
+outbox = FileOutbox(sys.argv[1], account="account")
+sys.stdin.read()
+for number in range(40):
+    if outbox.claim(StateName("conversation", f"c-{number}", "a"), now=1, until=9) is not None:
+        print(number)
+"""
+
+
+def test_a_claim_is_one_processes(own: Path) -> None:
+    """SD-4: of several processes that claim at once, each write is got by one, and none fails."""
+    outbox = opened(own / "outbox")
+    for number in range(40):
+        name = StateName("conversation", f"c-{number}", "a")
+        made = make_write(
+            name, "merge_by_key", body={}, if_version=None, subject=None, now=1, key=f"k-{number}"
+        )
+        outbox.add(made, due_at=0)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIMER, str(own / "outbox")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    got = [line for process in processes for line in process.communicate()[0].split()]
+    assert [process.returncode for process in processes] == [0] * 4
+    assert sorted(map(int, got)) == list(range(40))
 
 
 def test_a_child_goes_on_with_the_same_file(own: Path) -> None:

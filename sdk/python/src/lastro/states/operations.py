@@ -174,6 +174,9 @@ class States:
             except OutboxUnavailable:
                 log.warning("outbox.unavailable")
                 await asyncio.sleep(POLL_SECONDS)
+            except RuntimeError:
+                # The interpreter ends and starts no thread any more, so nothing waits for a disk either.
+                return
 
     def note_added(self) -> None:
         """Look at what waits now."""
