@@ -239,6 +239,7 @@ def steps_of(text: str) -> list[tuple[str, StateName]]:
 
 @settings(deadline=None, max_examples=300)
 @example(steps_of("merge erase cut merge update"))
+@example(steps_of("update_while_something_happens merge erase cut update"))
 @example(steps_of("merge cut wrong update_while_something_happens"))
 @example(steps_of("merge deafen merge mend get update_while_something_happens"))
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES)), max_size=25))

@@ -238,13 +238,20 @@ class States:
         if await self._kept(self._outbox.waiting, write.name):
             await self._deliver(write.name, deadline=deadline)
         waiting = await self._kept(self._outbox.waiting, write.name)
-        if write.if_version in self._voided.get(write.name, ()):
+        if self._is_void(write):
             return Verdict("conflict", CONFLICT, 412)
         verdict = None if waiting else await self._ask(write.request, deadline)
         if verdict is None or verdict.meaning == "later":
             await self._keep(write, waiting, verdict)
             return None
         return verdict
+
+    def _is_void(self, write: Write) -> bool:
+        """Tell whether a write demands a version that was only shown here, where another life could have it too."""
+        copy = self.copies.get(write.name, now=self._chances.clock())
+        is_partial = copy is not None and copy.version == 0 and bool(copy.over)
+        is_create = write.if_version == 0 and is_partial
+        return is_create or write.if_version in self._voided.get(write.name, ())
 
     async def _keep(self, write: Write, waiting: tuple[Write, ...], verdict: Verdict | None) -> None:
         now = self._chances.clock()
