@@ -18,7 +18,8 @@ from lastro.outbox import MemoryOutbox
 from lastro.replay import Executor
 from lastro.states.answers import Reply
 from lastro.states.backoff import Backoff
-from lastro.states.operations import Budgets, Chances, States, Tuning
+from lastro.states.operations import States
+from lastro.states.tuning import Budgets, Chances, Tuning
 from lastro.states.types import Body, StateName, StateRead
 from lastro.states.writes import Request, from_rfc3339, make_write
 

@@ -6,17 +6,14 @@ once only where nothing waits.
 
 import asyncio
 import logging
-import random
 import time
-import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from lastro.errors import OutboxUnavailable
 from lastro.outbox.contract import Entry, Outbox
 from lastro.states.answers import NO_ANSWER, Reply, Verdict, judge, skew
-from lastro.states.backoff import Backoff
 from lastro.states.bodies import json_object
 from lastro.states.copies import (
     Copies,
@@ -28,6 +25,7 @@ from lastro.states.copies import (
     read_copy,
     unknown,
 )
+from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import Handle, StateCleared, StateName, StateRead, StateWritten, moment
 from lastro.states.writes import SHAPES, Kind, Request, Write, make_write, read_request
 
@@ -43,39 +41,6 @@ class Send(Protocol):
     """Sends a request; none is that no whole answer came before the deadline (by `time.monotonic`)."""
 
     def __call__(self, request: Request, *, deadline: float) -> Awaitable[Reply | None]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """How long a call may take, in seconds, connecting included (SD-7).
-
-    `read` and `write` bound one call each, `update` one with all its tries, `attempt` one late sending in the
-    background, `close` the last sending when a client is closed.
-    """
-
-    read: float = 0.25
-    write: float = 1.0
-    update: float = 3.0
-    attempt: float = 5.0
-    close: float = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Chances:
-    """Where times and random choices come from."""
-
-    clock: Callable[[], float] = time.time
-    random: Callable[[], float] = random.random
-    key: Callable[[], str] = lambda: uuid.uuid4().hex
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What hardly anybody changes: the pauses of late writes, how many local copies are kept, time and chance."""
-
-    backoff: Backoff = field(default_factory=Backoff)
-    max_copies: int = 10_000
-    chances: Chances = field(default_factory=Chances)
 
 
 class States:
