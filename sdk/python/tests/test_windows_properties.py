@@ -161,8 +161,8 @@ def test_longest_that_fits(provider: Provider) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_at_every_limit(provider: Provider) -> None:
     """HI-9, HI-11: the same, of more conversations, each at every limit."""
-    hold(provider, keeps_invariants, examples=300, share=1)
-    hold(provider, is_longest, examples=300, share=1, expiring=False)
+    hold(provider, keeps_invariants, examples=100, share=1)
+    hold(provider, is_longest, examples=100, share=1, expiring=False)
 
 
 def holds_when_broken(provider: Provider, *, examples: int) -> None:
