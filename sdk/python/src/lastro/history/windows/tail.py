@@ -48,6 +48,10 @@ class Tail:
     def __len__(self) -> int:
         return len(self._newest_first)
 
+    def has(self, entry: Entry) -> bool:
+        """Say whether an entry was read by now."""
+        return any(known.item.id == entry.item.id for known in self._newest_first)
+
     def read(self) -> Entry | None:
         """Read one item more; None at the root."""
         for item in self._items:

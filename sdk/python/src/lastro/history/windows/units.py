@@ -16,7 +16,7 @@ from lastro.history.windows.types import Omission, Reason
 class Piece:
     """A message to serve, the items that it was made of, and its bytes."""
 
-    message: Message
+    message: Message = field(repr=False)
     ids: tuple[str, ...]
     bytes: int
     changed: bool = False

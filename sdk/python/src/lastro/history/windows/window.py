@@ -103,10 +103,11 @@ class _Chosen:
         """Give what is missing behind the cut; a result that no unit has belongs to a call in front of it."""
         told = [omission for unit in self.units for omission in unit.omissions]
         known = {omission.item for omission in told} | {id for piece in self.pieces for id in piece.ids}
-        behind = self.outline.entries[self.outline.before(self.cut) :]
-        return told + [
-            Omission(entry.item.id, "left_with_call") for entry in behind if entry.item.id not in known
-        ]
+        entries = self.outline.entries
+        behind = entries[self.outline.before(self.cut) :]
+        told += [Omission(entry.item.id, "left_with_call") for entry in behind if entry.item.id not in known]
+        places = {entry.item.id: place for place, entry in enumerate(entries)}
+        return sorted(told, key=lambda omission: places.get(omission.item, -1))
 
     @property
     def is_trimmed(self) -> bool:
@@ -139,7 +140,11 @@ def _settled(tail: Tail, source: Items, request: Request) -> _Chosen:
 
 def _pin(tail: Tail, source: Items) -> bool:
     """Ask an index for the input of the turn that began before what was read."""
-    if tail.pin is not None or not isinstance(source, TurnIndex) or not len(tail):
+    if (
+        not isinstance(source, TurnIndex)
+        or not len(tail)
+        or (tail.pin is not None and not tail.has(tail.pin))
+    ):
         return False
     opener = source.opener(tail.entries[0].item.id)
     tail.pin = tail.entry_of(opener) if opener else None
