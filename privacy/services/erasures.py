@@ -15,7 +15,7 @@ from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
 from privacy.services import barriers
 from privacy.types import Resolved, Target
-from workspaces import access, audit, documents, locks
+from workspaces import access, audit, documents, locks, rehashing
 from workspaces.barriers import hold_people
 from workspaces.errors import InvalidInput
 from workspaces.types import Actor, AuditObject, FieldProblem, WorkspaceRef
@@ -42,6 +42,7 @@ def request_erasure(
     refused with a reason, and kept. Raises InvalidInput, HotStoreUnavailable, OutcomeUnknown.
     """
     hold_people()
+    rehashing.require_current(workspace)
     found = selectors.resolved(workspace, target)
     request = received(workspace, target, found, asker, reason=reason, now=now)
     refusal = _refusal(request, found)
