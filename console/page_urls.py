@@ -57,6 +57,11 @@ urlpatterns = [
     path("w/<slug:slug>/erasures/", erasures.erasures, name="erasures"),
     path("w/<slug:slug>/erasures/ended/", erasures.erasures_ended, name="erasures_ended"),
     path("w/<slug:slug>/erasures/new/", erasure_changes.erasure_new, name="erasure_new"),
+    path(
+        "w/<slug:slug>/erasures/new/<slug:target>/<slug:scope>/",
+        erasure_changes.scope_erase,
+        name="scope_erase",
+    ),
     path("w/<slug:slug>/erasures/<uuid:erasure_id>/", erasures.erasure, name="erasure"),
     path(
         "w/<slug:slug>/erasures/<uuid:erasure_id>/receipt.json",

@@ -90,6 +90,15 @@ def _request(status: str, *rest: str) -> Callable[[House], str]:
     return address
 
 
+def _scope(target: str, scope: str = "") -> Callable[[House], str]:
+    """Lead to the erasure of another kind of scope, or of another one."""
+    return lambda house: (
+        house.address("scope_erase", EVERY_ROLE)
+        .replace("conversation", target)
+        .replace(house.scope, scope or house.scope)
+    )
+
+
 def _held(name: str) -> Callable[[House], str]:
     return lambda house: house.address(name, EVERY_ROLE).replace(str(house.profile), str(house.held))
 
@@ -234,6 +243,13 @@ STATES = (
     Sight(name="refuse erasure dialog", address=_at("erasure"), act=_open_dialog("#refuse")),
     Sight(name="erase dialog", address=_at("profile"), act=_open_dialog("#erase")),
     Sight(name="hold dialog", address=_at("profile"), act=_open_dialog("#hold")),
+    Sight(name="erasure of a task without states", address=_scope("task", "0" * 64)),
+    Sight(name="erasure of an object", address=_scope("object")),
+    Sight(
+        name="erasure of a conversation, refused",
+        address=_at("scope_erase"),
+        act=_sent_empty("Request the erasure"),
+    ),
     Sight(name="erasure of a held profile", address=_held("profile_erase")),
     Sight(name="a profile with a hold", address=_held("profile")),
     Sight(name="working memory of a profile with a hold", address=_held("profile_working_memory")),

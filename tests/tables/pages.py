@@ -83,7 +83,21 @@ FORMS: tuple[Form, ...] = (
             Refused("a handle of another kind", {"kind": "email"}, "handle"),
             Refused("a person by the pseudonym, for one handle", {"handle": "{pseudonym}"}, "handle"),
             Refused("a kind that does not exist", {"kind": "fax"}, "kind"),
-            Refused("neither of the two", {"what": "everything"}, "what"),
+            Refused("none of these", {"what": "everything"}, "what"),
+            Refused("an object without a namespace", {"what": "object", "handle": "cart"}, "handle"),
+        ),
+    ),
+    Form(
+        page="scope_erase",
+        who="privacy",
+        good={"typed": "{scope_id}", "verified": "on", "reason": "Asked by letter"},
+        ok=303,
+        refused=(
+            Refused("another id", {"typed": "c-another"}, "typed"),
+            Refused("nothing is typed", {"typed": ""}, "typed"),
+            Refused("a NUL", {"typed": "a\x00b"}, "typed"),
+            NO_REASON,
+            LONG_REASON,
         ),
     ),
     Form(

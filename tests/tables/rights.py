@@ -346,6 +346,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:erasures", any_of=_ERASURES),
     Page(name="console:erasures_ended", any_of=_ERASURES),
     Page(name="console:erasure_new", any_of=("request_erasure",), methods=_FORM),
+    Page(name="console:scope_erase", any_of=("request_erasure",), methods=_FORM),
     Page(name="console:erasure", any_of=_ERASURES),
     Page(name="console:erasure_receipt", any_of=_ERASURES),
     Page(name="console:erasure_verify", any_of=_ERASURES, methods=_FORM),
