@@ -26,7 +26,7 @@ def renew_hash_key(*, workspace: WorkspaceRef, actor: Actor, now: datetime) -> b
     """
     with transaction.atomic():
         row = Workspace.objects.select_for_update().get(id=workspace.id)
-        if row.previous_hash_key_id is not None:
+        if row.previous_hash_key_id is not None or row.closed_at is not None:
             return False
         note_rotation("hashes", workspace=workspace, actor=actor, now=now)
         key_id = uuid4()
