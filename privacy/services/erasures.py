@@ -13,7 +13,7 @@ from privacy.rules import erasures as rules
 from privacy.rules.erasures import Refusal
 from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
-from privacy.services import barriers
+from privacy.services import alerts, barriers
 from privacy.types import Resolved, Target
 from workspaces import access, audit, documents, locks, rehashing
 from workspaces.barriers import hold_people
@@ -58,6 +58,8 @@ def request_erasure(
         _refuse(request, refusal, actor=asker.actor, now=now)
     elif asker.is_verified and not needs_approval("erasure"):
         _approve(workspace, request, actor=asker.actor, now=now)
+    else:
+        alerts.tell_erasure_waits(request, actor=asker.actor)
     return request
 
 
@@ -69,6 +71,7 @@ def verify_identity(*, request_id: UUID, actor: Actor, reason: str, now: datetim
     request.status, request.verified_at = Status.VERIFIED, now
     request.save()
     audit.record("erasure.verify", actor=actor, now=now, on=_object(request), reason=reason)
+    alerts.tell_erasure_waits(request, actor=actor)
     return request
 
 

@@ -4,7 +4,6 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ def let_checkpoints_leave() -> None:
     outside.deliver_waiting()
 
 
-def variables(dump: Restored, folder: Path) -> Mapping[str, str]:
+def variables(dump: Restored, folder: Path) -> dict[str, Any]:
     """Give what a deployment on the restored database is told."""
     names = ("DATABASE_URL", "DATABASE_OWNER_URL")
     return {name: dump.environment[name] for name in names} | {"CHECKPOINTS_URL": f"file://{folder}"}

@@ -17,6 +17,6 @@ class Migration(migrations.Migration):
             takes="timestamptz, interval",
             gives="TABLE (workspace_id uuid)",
             query="SELECT workspace_id FROM workspaces_audithead"
-            " WHERE checkpoint_at IS NULL OR checkpoint_at <= $1 - $2 OR checkpoint_at > $1",
+            " WHERE checkpoint_at IS NULL OR checkpoint_at <= $1 - $2 OR checkpoint_at >= $1 + $2",
         ),
     ]

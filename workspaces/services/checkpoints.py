@@ -5,7 +5,7 @@ hashes, and a database that was set back to a backup.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from workspaces.models.audit import ChainHead
 from workspaces.rules import chains
 from workspaces.rules import checkpoints as rules
 from workspaces.rules.checkpoints import Checkpoint, Restored
-from workspaces.types import Actor, AuditObject
+from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 EVERY = timedelta(minutes=59)
 """After how long another checkpoint of a chain is due: looked for every minute, one leaves within the hour."""
@@ -69,15 +69,13 @@ def make_checkpoints(*, now: datetime) -> int:
     return sum(_follow(chain, now=now) for chain in every_chain()) if outside.is_set_up() else 0
 
 
-def make_due_checkpoints(*, now: datetime) -> int:
-    """Make those of the chains whose last one is an hour old, or that have none yet (PR-22); give how many.
+def make_due_checkpoints(workspaces: Iterable[WorkspaceRef], *, now: datetime) -> int:
+    """Make those of these workspaces and of the deployment whose last one is an hour old, or that have none (PR-22).
 
-    The database says which are due: a restart of whoever asks makes none sooner, and none later.
+    The database says which are due: a restart of whoever asks makes none sooner, and none later. Gives how many.
     """
-    if not outside.is_set_up():
-        return 0
-    due = access.workspaces_with("lastro_with_due_checkpoints", now, EVERY)
-    return sum(_make_if_due(chain, now=now) for chain in (DEPLOYMENT, *(str(found.id) for found in due)))
+    chains_due = (DEPLOYMENT, *(str(found.id) for found in workspaces))
+    return sum(_make_if_due(chain, now=now) for chain in chains_due) if outside.is_set_up() else 0
 
 
 def lost_history() -> list[Lost]:
@@ -117,8 +115,8 @@ def signed_checkpoint(
 
 def _make_if_due(chain: str, *, now: datetime) -> bool:
     with of_chain(chain) as (heads, _), transaction.atomic():
-        # A time to come is nobody's: it would keep checkpoints back.
-        due = heads.exclude(checkpoint_at__gt=now - EVERY, checkpoint_at__lte=now)
+        # A time far ahead is no clock's: it would keep checkpoints back.
+        due = heads.exclude(checkpoint_at__gt=now - EVERY, checkpoint_at__lt=now + EVERY)
         return due.update(checkpoint_at=now) == 1 and _follow(chain, now=now)
 
 
