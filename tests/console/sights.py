@@ -90,6 +90,11 @@ def _request(status: str, *rest: str) -> Callable[[House], str]:
     return address
 
 
+def _of_kind(kind: str) -> Callable[[House], str]:
+    """Lead to the draft of another document."""
+    return lambda house: house.address("document_draft", EVERY_ROLE).replace("masking", kind)
+
+
 def _scope(target: str, scope: str = "") -> Callable[[House], str]:
     """Lead to the erasure of another kind of scope, or of another one."""
     return lambda house: (
@@ -227,6 +232,23 @@ STATES = (
         name="draft with problems",
         address=_at("types_draft"),
         act=_checked_draft(lambda text: text.replace('"list"', '"lists"')),
+    ),
+    Sight(
+        name="draft of the masking with changes",
+        address=_at("document_draft"),
+        act=_checked_draft(
+            lambda text: text.replace('"iban": "redact"', '"iban": "hash"').replace('"US"', '"PT"')
+        ),
+    ),
+    Sight(
+        name="draft of the masking with problems",
+        address=_at("document_draft"),
+        act=_checked_draft(lambda text: text.replace('"US"', '"XX"')),
+    ),
+    Sight(
+        name="draft of the retention with changes",
+        address=_of_kind("retention"),
+        act=_checked_draft(lambda text: text.replace('"LGPD"', '"GDPR"').replace('"7y"', '"5y"')),
     ),
     Sight(name="draft without changes", address=_at("types_draft"), act=_checked_draft(lambda text: text)),
     Sight(name="erasures, late", address=_at("erasures", "?due=late")),

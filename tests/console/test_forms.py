@@ -21,7 +21,7 @@ REFUSED = list(refused_forms())
 def filled(house: House, fields: Fields) -> dict[str, Any]:
     """Fill what is in braces from the house."""
     with access.bound(house.workspace.id):
-        live = documents.live("features", "object-types")
+        live = documents.live("features", "object-types", "masking")
         pseudonym = Profile.objects.get(id=house.profile).pseudonym
         seen, setting = content_digest(access.one(ChangeRequest, id=house.change)), four_eyes().version
     facts = {
@@ -31,6 +31,8 @@ def filled(house: House, fields: Fields) -> dict[str, Any]:
         "{types_version}": live["object-types"].version,
         "{pseudonym}": pseudonym,
         "{scope_id}": f"{SCOPE_ID}-1",
+        "{masking}": json.dumps(live["masking"].body),
+        "{masking_version}": live["masking"].version,
         "{types}": json.dumps(live["object-types"].body),
         "{member_email}": house.people["support"].email,
         "{owner_email}": house.people["owner"].email,

@@ -173,6 +173,23 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="document_draft",
+        who="security",
+        good={
+            "document": "{masking}",
+            "version": "{masking_version}",
+            "reason": "A new country",
+            "act": "check",
+        },
+        ok=200,
+        refused=(
+            Refused("it is no JSON", {"document": '{"regions": ['}, "document"),
+            Refused("a member stands twice", {"document": '{"regions": [], "regions": []}'}, "document"),
+            Refused("nothing is in it", {"document": ""}, "document"),
+            LONG_REASON,
+        ),
+    ),
+    Form(
         page="approval_act",
         who="security",
         good={"seen": "{seen}", "reason": "Not before the holidays"},

@@ -361,6 +361,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:feature_change", any_of=("change_features",), methods=_FORM),
     Page(name="console:types", any_of=_READERS),
     Page(name="console:types_draft", any_of=("propose_documents",), methods=_FORM),
+    Page(name="console:document_draft", any_of=("propose_documents",), methods=_FORM),
     Page(name="console:type", any_of=_READERS),
     Page(name="console:document", any_of=_READERS),
     Page(name="console:approvals", any_of=_ASKED),
