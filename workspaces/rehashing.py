@@ -37,6 +37,16 @@ def handle_hash(workspace: WorkspaceRef, text: str) -> bytes:
     return _current(workspace, _MOVE_HANDLE, "handle", text)
 
 
+def previous_scope_hash(workspace: WorkspaceRef, kind: str, name: str) -> bytes | None:
+    """Hash what names a scope as it was stored under the hash key before, where there is one."""
+    return encryption.previous_hash(workspace, "scope", kind, name)
+
+
+def move_scope(workspace: WorkspaceRef, *, before: bytes, now: bytes) -> None:
+    """Move what is named by the one hash to the other, whose key is the one of now."""
+    _move(workspace, _MOVE_SCOPE, before, now)
+
+
 def require_current(workspace: WorkspaceRef) -> None:
     """Let the hash key be no other until the transaction ends. Raises Unavailable where it is another one by now.
 

@@ -3,7 +3,7 @@
 An app that keeps scopes by keyed hash adds its tables here, by replacing the function.
 """
 
-from django.db import migrations
+from django.db import migrations, models
 
 # Nothing is found at nearly every call: that is one look into six indexes. What has ended keeps the name it had, as
 # its receipt has it. The request first: whoever begins an erasure holds its row.
@@ -11,7 +11,7 @@ MOVE = """
 CREATE FUNCTION lastro_move_scope(_workspace uuid, _before bytea, _now bytea, _key uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE privacy_erasurerequest SET scope_hash = _now, hash_key_id = _key
+    UPDATE privacy_erasurerequest SET scope_hash = _now, scope_hash_before = _before, hash_key_id = _key
     WHERE workspace_id = _workspace AND scope_hash = _before AND ended_at IS NULL;
     UPDATE workspaces_erasure SET scope_hash = _now
     WHERE workspace_id = _workspace AND scope_hash = _before AND ended_at IS NULL;
@@ -42,4 +42,9 @@ class Migration(migrations.Migration):
         ("agentstate", "0006_hash_keys"),
         ("workspaces", "0012_hash_keys"),
     ]
-    operations = [migrations.RunSQL(MOVE, NO_MOVE)]
+    operations = [
+        migrations.AddField(
+            "erasurerequest", "scope_hash_before", models.BinaryField(max_length=32, null=True)
+        ),
+        migrations.RunSQL(MOVE, NO_MOVE),
+    ]

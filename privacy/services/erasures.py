@@ -132,6 +132,9 @@ def received(
         profile_id=found.profile_id or target.profile_id,
         handle_ids=list(found.handle_ids),
         scope_hash=found.scope_hash,
+        scope_hash_before=rehashing.previous_scope_hash(workspace, target.kind, target.scope_id)
+        if found.scope_hash
+        else None,
         hash_key_id=workspace.hash_key_id,
         reason=audit.clean_reason(reason) if reason else "",
         regime=regime,

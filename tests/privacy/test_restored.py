@@ -4,11 +4,14 @@ import os
 import secrets
 import subprocess
 import sys
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from tests import factories
@@ -108,3 +111,38 @@ def test_a_server_on_a_restored_database(house: House, tmp_path: Path) -> None:
             assert office.get(f"/v1/forget/{asked['request_id']}").body["status"] == "completed"
         finally:
             server.stop()
+
+
+@pytest.mark.parametrize("when", ["before the rotation", "before its name moved"])
+def test_a_backup_from_before_the_hash_key_was_replaced(house: House, tmp_path: Path, when: str) -> None:
+    """PR-15b, PL-12: a conversation that was erased by its new name is found in a backup that has it by the one before.
+
+    There too what was made before the erasure is refused, by the name that the restored workspace gives it.
+    """
+    folder, place = tmp_path / "outside", house.store({"remark": "goes"})
+    rotate = partial(
+        call_command, "rotate_keys", "hashes", "--workspace", house.workspace.slug, stdout=StringIO()
+    )
+    if when != "before the rotation":
+        rotate()
+    with restored_dump() as dump:
+        if when == "before the rotation":
+            rotate()
+        assert house.agent.read(place).body["version"] == 1
+        asked = house.forget("conversation", place["id"]).body
+        assert house.work() == [True]
+        outside.deliver_waiting()
+        life = "SELECT life FROM agentstate_state WHERE workspace_id = %s"
+        assert dump.rows(life, house.workspace.id) == [("live",)]
+
+        assert ": 1 run again" in reapply(dump, folder)
+
+        assert dump.rows(life, house.workspace.id) == [("erased",)]
+        same = (
+            "SELECT s.hash_key_id = w.hash_key_id AND t.hash = s.scope_hash FROM agentstate_state s"
+            " JOIN workspaces_workspace w ON w.id = s.workspace_id"
+            " JOIN workspaces_tombstone t ON t.workspace_id = w.id WHERE w.id = %s"
+        )
+        assert dump.rows(same, house.workspace.id) == [(True,)]
+        status = "SELECT status FROM privacy_erasurerequest WHERE id = %s"
+        assert dump.rows(status, asked["request_id"]) == [("completed",)]
