@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from io import StringIO
+from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from tests import factories
 from tests.agentstate.round_trips import round_trips
 from tests.api import InProcess
 from tests.factories import scope, write
+from tests.parallel import at_once
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from tests.stores import forget_hot_store
 from workspaces import access, deployment, encryption, grants, rehashing
@@ -352,3 +354,36 @@ def test_the_master_key_moves_both_secrets(house: House, settings: Any) -> None:
     settings.LASTRO_MASTER_KEY, settings.LASTRO_MASTER_KEYS_PREVIOUS = old, [bytes(range(32))]
     call_command("rotate_keys", "master", stdout=StringIO())
     encryption.forget_unwrapped_keys()
+
+
+def test_while_requests_go_on(house: House) -> None:
+    """PL-12: written to while the key is replaced, no state is lost, doubled or called absent; 503 is sent again."""
+    places = [house.store({"qty": 0}, subject=ANA) for _ in range(3)]
+    ended = Event()
+
+    def write_on(number: int) -> int:
+        place, version = places[number], 1
+        while not ended.is_set() or version < 5:
+            read = house.agent.read(place)
+            assert read.status == 503 or read.body["version"] == version
+            members = {"mode": "cas", "if_version": version, "subject": ANA}
+            answer = house.agent.write(write({"qty": version}, scope=place, **members))
+            assert answer.status in (200, 503), answer.body
+            version += answer.status == 200
+            new = house.agent.write(write({"qty": 1}, subject=BRUNO))
+            assert new.status in (200, 503), new.body
+        return version
+
+    def rotate_and_end(_: int) -> None:
+        try:
+            rotate(house)
+        finally:
+            ended.set()
+
+    *versions, rotated = at_once(4, lambda number: (write_on if number < 3 else rotate_and_end)(number))
+    assert rotated is None
+    assert all(isinstance(version, int) for version in versions), versions
+    assert [house.agent.read(place).body["version"] for place in places] == versions
+    with access.bound(house.workspace.id):
+        assert Handle.objects.count() == 2
+        assert State.objects.filter(handle__hint__startswith="a").count() == len(places)
