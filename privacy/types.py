@@ -29,6 +29,21 @@ class FeatureEffect(msgspec.Struct, frozen=True):
     agents: int = 0
 
 
+class MaskingEffect(msgspec.Struct, frozen=True):
+    """What is stored already, of whom and by how many agents, which other masking leaves as it is."""
+
+    states: int
+    profiles: int
+    agents: int
+
+
+class RetentionEffect(msgspec.Struct, frozen=True):
+    """What has its end already, which another retention leaves as it is."""
+
+    packages: int
+    requests: int
+
+
 class Preview(msgspec.Struct, frozen=True):
     """What a version would change and do, before it is confirmed (PR-2)."""
 
@@ -36,6 +51,8 @@ class Preview(msgspec.Struct, frozen=True):
     problems: tuple[FieldProblem, ...]
     types: TypeEffects | None = None
     features: Mapping[str, FeatureEffect] | None = None
+    masking: MaskingEffect | None = None
+    retention: RetentionEffect | None = None
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ OWN_SQL: dict[str, str] = {
     "workspaces/access.py": "The functions that look across workspaces, each with one question (PL-1).",
     "workspaces/postgresql/roles.py": "What the application's role may do, granted by the owner.",
     "workspaces/locks.py": "An advisory lock on a name.",
+    "workspaces/rehashing.py": "The functions that move a name in every table at once (PL-12).",
     "workspaces/audit.py": "The walk along one chain, by its workspace and below row-level security, as text (PR-22).",
     "workspaces/services/chains.py": "The owner's function that removes the beginning of a chain (PR-22).",
     "console/health.py": "SELECT 1.",

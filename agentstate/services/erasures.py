@@ -39,6 +39,8 @@ def mark(erasure: Erasure, *, is_again: bool = False) -> Marked:
 
     Marking again comes to what was being written at the first time, and leaves alone what began after it.
     """
+    # The name of its scope may have moved since it was read (PL-12).
+    erasure = Erasure.objects.select_for_update().get(id__in=[erasure.id])
     scopes = tuple(scopes_alone(erasure).values_list("scope_hash", "hash_key_id").distinct())
     rows = covered(erasure).filter(erasure_id=None)
     if is_again:

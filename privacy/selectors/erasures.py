@@ -118,6 +118,11 @@ def planned(workspace: WorkspaceRef, target: Target) -> ErasureRequest:
     )
 
 
+def planned_scope(workspace: WorkspaceRef, kind: str, scope_hash: bytes) -> ErasureRequest:
+    """Give the same of a conversation, task or object that is known by its keyed hash."""
+    return ErasureRequest(target=kind, scope_hash=scope_hash, hash_key_id=workspace.hash_key_id)
+
+
 def is_whole_profile(request: ErasureRequest) -> bool:
     """Tell whether the person goes with their handles: it names all that they have (PR-10)."""
     if request.profile_id is None:

@@ -5,6 +5,7 @@ from functools import partial
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from agentstate.models import State
 from agentstate.services import erasures as states
@@ -36,6 +37,8 @@ def begin(
     """
     if request.target == ErasureRequest.Target.WORKSPACE:
         return closing.begin(workspace=workspace, request=request, now=now)
+    # The name of its scope may have moved since it was read (PL-12).
+    request.refresh_from_db(fields=["scope_hash", "hash_key_id"], from_queryset=_alone())
     lock_holds()
     if is_held_back and blocking_holds(request, now=now).exists():
         return False
@@ -62,6 +65,10 @@ def begin(
     request.save(update_fields=["erasure"])
     transaction.on_commit(partial(stand, workspace=workspace, request_id=request.id))
     return True
+
+
+def _alone() -> QuerySet[ErasureRequest]:
+    return ErasureRequest.objects.select_for_update()
 
 
 def stand(*, workspace: WorkspaceRef, request_id: UUID) -> None:

@@ -65,7 +65,8 @@ def reached(step: str) -> None:
 
 def last_keys(work: Work) -> list[UUID]:
     """List the workspace's own keys, which go with the receipt."""
-    return [work.workspace.key_id, work.workspace.hash_key_id]
+    hashing = WrappedKey.objects.filter(purpose="hash").values_list("id", flat=True)
+    return [work.workspace.key_id, *hashing]
 
 
 def _stop_credentials(work: Work) -> bool:

@@ -13,7 +13,7 @@ from privacy.errors import NotPossibleNow
 from privacy.rules import holds as rules
 from privacy.selectors import holds as selectors
 from privacy.types import Target
-from workspaces import access, audit
+from workspaces import access, audit, rehashing
 from workspaces.barriers import hold_people, lock_holds
 from workspaces.models import HeldKey, Hold
 from workspaces.scopes import scope_of
@@ -45,6 +45,7 @@ def place_hold(
     reason = rules.require_reason(wish.reason)
     rules.require_end(wish.ends_at, now=now)
     hold_people()
+    rehashing.require_current(workspace)
     hold = Hold(
         **_on(workspace, wish.target),
         reason=audit.clean_reason(reason),
@@ -105,7 +106,7 @@ def _on(workspace: WorkspaceRef, target: Target) -> dict[str, object]:
     if target.kind == "profile":
         return {"profile_id": access.one(profiles(), id=target.profile_id).id}
     scope = scope_of(workspace, kind=target.kind, id=target.scope_id)
-    return {"scope_kind": scope.kind, "scope_hash": scope.hash}
+    return {"scope_kind": scope.kind, "scope_hash": scope.hash, "hash_key_id": scope.hash_key_id}
 
 
 def _settle(hold: Hold, *, now: datetime) -> bool:

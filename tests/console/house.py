@@ -36,6 +36,7 @@ from workspaces.models import (
 )
 from workspaces.rules.handles import Handle, canonical
 from workspaces.rules.rights import KEY_SCOPES, ROLES
+from workspaces.scopes import scope_of
 from workspaces.services import people
 from workspaces.services.profiles import handle_of
 from workspaces.types import Actor, ChangeWish, Origin, WorkspaceRef
@@ -99,6 +100,7 @@ class House(msgspec.Struct, frozen=True):
     held: UUID
     change: UUID
     package: UUID
+    scope: str
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -124,6 +126,8 @@ class House(msgspec.Struct, frozen=True):
             "token_id": self.tokens.get(who, self.tokens["security"]),
             "name": "order",
             "key": "agent_state",
+            "target": "conversation",
+            "scope": self.scope,
             "kind": "masking",
             "request_id": self.change,
             "act": "deny",
@@ -175,6 +179,7 @@ def build_house() -> House:
             requests=requests,
             hold=hold,
             held=held,
+            scope=scope_of(workspace, kind="conversation", id=f"{SCOPE_ID}-1").hash.hex(),
         )
 
 

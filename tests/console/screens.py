@@ -75,6 +75,7 @@ def _house(demo: dict[str, Any]) -> Any:
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
+    from workspaces.scopes import scope_of
     from workspaces.services import people
 
     workspace = Workspace.objects.get(slug=demo["workspace"]["slug"]).ref
@@ -114,6 +115,7 @@ def _house(demo: dict[str, Any]) -> Any:
             held=held,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            scope=scope_of(workspace, kind="conversation", id="c-1").hash.hex(),
         )
 
 

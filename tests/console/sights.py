@@ -90,6 +90,20 @@ def _request(status: str, *rest: str) -> Callable[[House], str]:
     return address
 
 
+def _of_kind(kind: str) -> Callable[[House], str]:
+    """Lead to the draft of another document."""
+    return lambda house: house.address("document_draft", EVERY_ROLE).replace("masking", kind)
+
+
+def _scope(target: str, scope: str = "") -> Callable[[House], str]:
+    """Lead to the erasure of another kind of scope, or of another one."""
+    return lambda house: (
+        house.address("scope_erase", EVERY_ROLE)
+        .replace("conversation", target)
+        .replace(house.scope, scope or house.scope)
+    )
+
+
 def _held(name: str) -> Callable[[House], str]:
     return lambda house: house.address(name, EVERY_ROLE).replace(str(house.profile), str(house.held))
 
@@ -219,6 +233,23 @@ STATES = (
         address=_at("types_draft"),
         act=_checked_draft(lambda text: text.replace('"list"', '"lists"')),
     ),
+    Sight(
+        name="draft of the masking with changes",
+        address=_at("document_draft"),
+        act=_checked_draft(
+            lambda text: text.replace('"iban": "redact"', '"iban": "hash"').replace('"US"', '"PT"')
+        ),
+    ),
+    Sight(
+        name="draft of the masking with problems",
+        address=_at("document_draft"),
+        act=_checked_draft(lambda text: text.replace('"US"', '"XX"')),
+    ),
+    Sight(
+        name="draft of the retention with changes",
+        address=_of_kind("retention"),
+        act=_checked_draft(lambda text: text.replace('"LGPD"', '"GDPR"').replace('"7y"', '"5y"')),
+    ),
     Sight(name="draft without changes", address=_at("types_draft"), act=_checked_draft(lambda text: text)),
     Sight(name="erasures, late", address=_at("erasures", "?due=late")),
     Sight(name="erasures, filtered away", address=_at("erasures", "?status=failed")),
@@ -234,6 +265,13 @@ STATES = (
     Sight(name="refuse erasure dialog", address=_at("erasure"), act=_open_dialog("#refuse")),
     Sight(name="erase dialog", address=_at("profile"), act=_open_dialog("#erase")),
     Sight(name="hold dialog", address=_at("profile"), act=_open_dialog("#hold")),
+    Sight(name="erasure of a task without states", address=_scope("task", "0" * 64)),
+    Sight(name="erasure of an object", address=_scope("object")),
+    Sight(
+        name="erasure of a conversation, refused",
+        address=_at("scope_erase"),
+        act=_sent_empty("Request the erasure"),
+    ),
     Sight(name="erasure of a held profile", address=_held("profile_erase")),
     Sight(name="a profile with a hold", address=_held("profile")),
     Sight(name="working memory of a profile with a hold", address=_held("profile_working_memory")),

@@ -17,17 +17,21 @@ from django.utils import timezone
 from agentstate.models import KeptVersion, State
 from privacy.models import ErasureRequest, PackageChunk, PackageRun
 from privacy.rules.erasures import CLOSING
+from privacy.selectors import packages as package_selectors
 from privacy.services import closing, erasing
+from privacy.services import packages as package_services
+from privacy.services.workspaces import close_workspace
 from tests import factories
 from tests.agentstate import canary
 from tests.api import InProcess
 from tests.factories import scope, write
 from tests.privacy import packages
+from tests.privacy.builder import large_files
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from tests.workspaces.cast import row_id
 from workspaces import access, encryption, signing
 from workspaces.audit import verify_chain
-from workspaces.errors import WorkspaceClosed
+from workspaces.errors import Tampered, WorkspaceClosed
 from workspaces.models import (
     AuditEntry,
     ErasedItem,
@@ -123,7 +127,7 @@ def test_closed(house: House, places: list[dict[str, str]], word: str) -> None:
         assert AuditEntry.objects.get(act="workspace.close").reason == "The contract ended"
         assert Workspace.objects.get(id=house.workspace.id).closed_at is not None
     assert close(house) == receipt, "Closing it again changes nothing."
-    for level in ("master", "workspace", "handles", "data"):
+    for level in ("master", "workspace", "handles", "data", "hashes"):
         call_command("rotate_keys", level, "--workspace", house.workspace.slug, stdout=StringIO())
     assert left(house) == {}
 
@@ -146,6 +150,25 @@ def test_nobody_comes_in_again(house: House, places: list[dict[str, str]]) -> No
         rotate_api_key(
             key_id=row_id(key), overlap=timedelta(0), maker=None, actor=factories.SYSTEM, now=timezone.now()
         )
+
+
+def test_links_stop_at_once(
+    house: House, places: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PL-5b, PR-19: from the closing on, before any worker comes, no link opens one, and a download ends."""
+    monkeypatch.setattr(package_services, "CHUNKS_AT_ONCE", 1)
+    monkeypatch.setattr(package_selectors, "FILES", large_files(400_000))
+    run = packages.build(house.workspace, BRUNO)
+    link = packages.link(house.workspace, run)
+    assert packages.content(packages.download(link))
+    begun = packages.download(link)
+    next(begun.streaming_content)
+    with access.bound(house.workspace.id):
+        close_workspace(workspace=house.workspace, actor=factories.SYSTEM, now=timezone.now())
+        assert PackageRun.objects.get(id=run.id).status == PackageRun.Status.READY
+    assert packages.download(link).status_code == 404
+    with pytest.raises(Tampered):
+        list(begun.streaming_content)
 
 
 @pytest.mark.parametrize("point", KILLS)

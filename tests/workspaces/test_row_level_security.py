@@ -224,6 +224,7 @@ GIVES = {
     "lastro_invitation": "SETOF workspaces_invitation",
     "lastro_workspaces_of": IDS_ONLY,
     "lastro_with_old_answers": IDS_ONLY,
+    "lastro_with_due_checkpoints": IDS_ONLY,
     "lastro_with_retired_keys": IDS_ONLY,
     "lastro_with_due_states": IDS_ONLY,
     "lastro_with_old_traces": IDS_ONLY,
