@@ -38,6 +38,8 @@ class Session(TenantModel):
     # Positions of items, 0 for none: where the branch ends, and the last one that was given.
     leaf = models.PositiveIntegerField(default=0)
     last_position = models.PositiveIntegerField(default=0)
+    # Whether an item follows another one than the leaf of its time: then a path must be walked to be known.
+    is_branched = models.BooleanField(default=False)
     item_count = models.PositiveIntegerField(default=0)
     stored_bytes = models.PositiveBigIntegerField(default=0)
 
@@ -52,6 +54,11 @@ class Session(TenantModel):
     reserved_at = models.DateTimeField(null=True)
     worker = models.CharField(max_length=128, default="")
     begin_mac = models.BinaryField(max_length=32, default=bytes)
+    # What `abort` goes back to: where the branch ended, and the last position, when it was reserved.
+    base_leaf = models.PositiveIntegerField(default=0)
+    base_position = models.PositiveIntegerField(default=0)
+    # False from the begin that made it until its first commit: an abort leaves nothing of it.
+    is_kept = models.BooleanField(default=False)
 
     created_at = models.DateTimeField()
     touched_at = models.DateTimeField()
@@ -125,8 +132,7 @@ class Session(TenantModel):
 class Item(TenantModel):
     """One message of a session, or a record beside them. What it says, its id and its key are ciphertext.
 
-    What a window asks before it opens anything stands in clear: the place in the tree, and two facts that only the
-    provider's format tells, unknown (null) while the session has no provider.
+    What a window asks before it opens anything stands in clear.
     """
 
     class Kind(models.TextChoices):
@@ -146,11 +152,11 @@ class Item(TenantModel):
     name_mac = models.BinaryField(max_length=16)
     key_mac = models.BinaryField(max_length=16, null=True)
     item_bytes = models.PositiveIntegerField()
-    is_instruction = models.BooleanField(null=True)
+    # An instruction with nothing but instructions before it (X4).
+    is_leading = models.BooleanField(default=False)
+    # Unknown (null) while the session has no provider.
     opens_turn = models.BooleanField(null=True)
     is_provisional = models.BooleanField(default=False)
-    # Of a removal: the position of the opaque item that is gone.
-    removes = models.PositiveIntegerField(null=True)
     recorded_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     body = models.BinaryField()
@@ -171,7 +177,7 @@ class Item(TenantModel):
             models.Index(
                 fields=["session", "position"],
                 name="instructions_of_a_session",
-                condition=models.Q(is_instruction=True),
+                condition=models.Q(is_leading=True),
             ),
             models.Index(
                 fields=["session", "position"],

@@ -14,6 +14,13 @@ BODY_BYTES: dict[str, int] = {
     "config-deny": 16 * KIB,
     "config-withdraw": 16 * KIB,
     "config-publish": 16 * KIB,
+    "history-begin": 16 * KIB,
+    # A session keeps at most 8 MiB; escapes make more of it on the wire.
+    "history-append": 16 * MIB,
+    "history-commit": 16 * MIB,
+    "history-abort": 16 * KIB,
+    "history-window": 16 * KIB,
+    "history-read": 16 * KIB,
     "ingest-status": 16 * KIB,
     "profile-search": 16 * KIB,
 }

@@ -106,6 +106,18 @@ class DecisionHistoryRecoveryRefused(DecisionHistoryError):
     code = "decision_history_recovery_refused"
 
 
+class DecisionHistoryReservationLost(DecisionHistoryError):
+    """The reservation was freed by a recovery while its decision still ran; the decision is not stored (HI-5)."""
+
+    code = "decision_history_reservation_lost"
+
+
+class DecisionHistoryStorageFailed(DecisionHistoryError):
+    """The store's file or connection could not be used: locked, full, damaged, closed; the old record stands."""
+
+    code = "decision_history_storage_failed"
+
+
 class DecisionHistoryStorageUnsafe(DecisionHistoryError):
     """The file of a store is a link, no regular file, or in a folder that others can write (HI-7)."""
 

@@ -20,11 +20,22 @@ Kind = Literal["message", "observation", "not_executed", "opaque", "removal"]
 that call's result and marked as such; `opaque`: another framework's record; `removal`: that one is gone (HI-25)."""
 
 
+MAX_NAME = 200
+"""Characters of an id, a dedupe key or a label."""
+
+
+def is_name(name: object) -> bool:
+    """Say whether it is text that can be stored anywhere: no lone surrogate, no NUL, at most 200 characters."""
+    if not isinstance(name, str) or len(name) > MAX_NAME or "\0" in name:
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
 @dataclass(frozen=True, slots=True)
 class SessionKey:
     """Whose messages: a namespace, and either one session id or run, invocation and agent (HI-1, HI-2).
 
-    Raises DecisionHistoryIdentityMissing; a missing part is never filled in.
+    Raises DecisionHistoryIdentityMissing; a missing part is never filled in. A part is at most 200 characters.
     """
 
     namespace: str
@@ -40,6 +51,8 @@ class SessionKey:
             raise DecisionHistoryIdentityMissing(
                 "name a namespace, and either session_id or run_id, invocation_id and agent_ref"
             )
+        if not all(is_name(part) for part in (self.namespace, self.session_id, *run)):
+            raise DecisionHistoryIdentityMissing(f"a name is text of at most {MAX_NAME} characters")
 
     @property
     def digest(self) -> str:

@@ -1,0 +1,196 @@
+"""The shapes of history on the wire (HI-21). Ids travel in bodies only."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from history.types import Identity, Kind, Naming, SummaryValue
+from lastro.history.records import ContentMode, Interface, NewItem, Pins, Provider
+from workspaces.http.serializers import HandleShape, handle_value
+from workspaces.types import Moment
+
+MAX_ITEMS = 1000
+_TEXT = r"^(?![\s\S]*\x00)"
+_NAME = Meta(max_length=200, pattern=_TEXT)
+Name = Annotated[str, _NAME]
+GivenName = Annotated[str, Meta(min_length=1, max_length=200, pattern=_TEXT)]
+Token = Annotated[str, Meta(min_length=1, max_length=128, description="The token that `begin` answered.")]
+
+
+class SessionShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which session of the key's source: `session_id`, or `run_id`, `invocation_id` and `agent_ref` together."""
+
+    session_id: Name = ""
+    run_id: Name = ""
+    invocation_id: Name = ""
+    agent_ref: Name = ""
+    namespace: Annotated[str, _NAME, Meta(description="A label that narrows the source; empty for none.")] = (
+        ""
+    )
+
+
+class PinsShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the first decision fixes; another value later is refused."""
+
+    provider: Provider
+    model: GivenName
+    interface: Interface = "native"
+    content_mode: ContentMode = "inline"
+
+
+class ItemShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message to keep, byte for byte, or a record beside the messages (`opaque`, `removal`)."""
+
+    message: Annotated[
+        dict[str, Any], Meta(description="As its provider writes it; kept and served unchanged.")
+    ]
+    kind: Annotated[
+        Kind,
+        Meta(
+            description="`observation`: a result that the runtime reported. `not_executed`: its record that a call was "
+            "not executed. `opaque`: another framework's record. `removal`: says which of those are gone."
+        ),
+    ] = "message"
+    id: Annotated[str, _NAME, Meta(description="Names it in its session; made where empty.")] = ""
+    parent: Annotated[
+        str, _NAME, Meta(description="The item that it follows; where empty, the one before.")
+    ] = ""
+    key: Annotated[
+        str, _NAME, Meta(description="The caller's own: what a key stored once is not stored again.")
+    ] = ""
+    provisional: Annotated[bool, Meta(description="A result that is not the final one yet.")] = False
+    recorded_at: Annotated[
+        Moment | None,
+        Meta(description="When it was made, for late ones; one from before an erasure is refused."),
+    ] = None
+    expires_at: Annotated[Moment | None, Meta(description="An earlier end of its own.")] = None
+
+
+Items = Annotated[tuple[ItemShape, ...], Meta(max_length=MAX_ITEMS)]
+Subject = Annotated[
+    HandleShape | None, Meta(description="The person whom the session is about; erasure finds it by them.")
+]
+Conversation = Annotated[
+    str,
+    Meta(
+        max_length=512,
+        pattern=_TEXT,
+        description="The company's conversation that it belongs to; erasure finds it by that.",
+    ),
+]
+Create = Annotated[bool, Meta(description="Make the session where there is none; else that is 404.")]
+
+
+class BeginHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision that wants to begin."""
+
+    session: SessionShape
+    create: Create = False
+    conversation_id: Conversation = ""
+    subject: Subject = None
+    pins: PinsShape | None = None
+    worker: Annotated[
+        str,
+        Meta(max_length=128, pattern=_TEXT, description="A label of the worker, shown to who finds it busy."),
+    ] = ""
+
+
+class AppendHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Items to add; without `reservation` outside of any decision."""
+
+    session: SessionShape
+    items: Annotated[tuple[ItemShape, ...], Meta(min_length=1, max_length=MAX_ITEMS)]
+    reservation: Annotated[Token | None, Meta(description="The token, while a decision runs.")] = None
+    create: Create = False
+    conversation_id: Conversation = ""
+    subject: Subject = None
+
+
+class CommitHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a decision leaves."""
+
+    session: SessionShape
+    reservation: Token
+    items: Items = ()
+    leaf: Annotated[str, _NAME, Meta(description="Where the branch ends; empty: at the last message.")] = ""
+    pins: PinsShape | None = None
+    summary: SummaryValue | None = None
+    conversation_id: Conversation = ""
+    subject: Subject = None
+
+
+class AbortHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which decision gives up."""
+
+    session: SessionShape
+    reservation: Token
+
+
+class WindowHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which window."""
+
+    session: SessionShape
+    provider: Annotated[Provider | None, Meta(description="Needed until the first decision pinned it.")] = (
+        None
+    )
+    leaf: Annotated[str, _NAME, Meta(description="The end of another branch; empty: the session's own.")] = ""
+    max_messages: Annotated[int, Meta(ge=1, le=10_000)] = 128
+    max_bytes: Annotated[int, Meta(ge=1, le=8 * 2**20)] = 262_144
+    repair: Annotated[bool, Meta(description="Leave out what breaks a rule of the provider.")] = False
+    dialect: Name = ""
+    reservation: Annotated[Token | None, Meta(description="With it, what its decision appended is seen.")] = (
+        None
+    )
+
+
+class ReadHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which session to read whole."""
+
+    session: SessionShape
+
+
+class SessionAborted(msgspec.Struct, frozen=True):
+    """The answer to an abort: the record is as it was."""
+
+    aborted: bool = True
+
+
+def identity_of(shape: SessionShape) -> Identity:
+    """Give an identity as a value."""
+    return Identity(shape.namespace, shape.session_id, shape.run_id, shape.invocation_id, shape.agent_ref)
+
+
+def naming_of(conversation_id: str, subject: HandleShape | None) -> Naming:
+    """Give whom and what a session names, canonical, or refuse it with pointers (422)."""
+    return Naming(conversation_id, handle_value(subject, "/subject") if subject else None)
+
+
+def pins_of(shape: PinsShape | None) -> Pins | None:
+    """Give pins as the pure code knows them."""
+    if shape is None:
+        return None
+    return Pins(shape.provider, shape.model, shape.interface, shape.content_mode)
+
+
+def items_of(shapes: tuple[ItemShape, ...]) -> tuple[NewItem, ...]:
+    """Give items as the pure code knows them."""
+    return tuple(_item(shape) for shape in shapes)
+
+
+def _item(shape: ItemShape) -> NewItem:
+    return NewItem(
+        message=shape.message,
+        kind=shape.kind,
+        id=shape.id,
+        parent=shape.parent,
+        key=shape.key,
+        provisional=shape.provisional,
+        recorded_at=_seconds(shape.recorded_at),
+        expires_at=_seconds(shape.expires_at),
+    )
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment is not None else None

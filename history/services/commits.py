@@ -1,0 +1,64 @@
+"""The end of a decision: what it adds and where the head stands, at once (HI-21)."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from history import encryption
+from history.errors import HistoryMessageInvalid, HistorySummaryInvalid
+from history.models import Session
+from history.rules import sessions as rules
+from history.selectors.items import position_of
+from history.selectors.sessions import pins_of
+from history.services import lives
+from history.services.appends import extend
+from history.services.reservations import reserved_session
+from history.types import Appended, CommitWish, Place, Retention, SummaryValue
+from workspaces.types import FieldProblem, Key, WorkspaceRef
+
+
+@transaction.atomic
+def commit(*, place: Place, wish: CommitWish, retention: Retention, now: datetime) -> Appended:
+    """Store what a decision leaves and end its reservation, atomically (HI-3, HI-21).
+
+    Raises what an append raises, and HistorySummaryInvalid; then the reservation stands and nothing was stored.
+    """
+    session, key = reserved_session(place, wish.token, retention, now=now)
+    rules.require_pins(pins_of(session), wish.pins)
+    added = extend(place.workspace, session, key, wish.items, retention, now=now)
+    _pin(session, wish)
+    _move(session, key, wish.leaf)
+    if wish.summary is not None:
+        _summarize(place.workspace, session, key, wish.summary)
+    session.is_kept = True
+    lives.touch(session, retention, now=now)
+    lives.free(session)
+    session.save()
+    return added
+
+
+def _pin(session: Session, wish: CommitWish) -> None:
+    if wish.pins is not None and not session.provider:
+        session.provider, session.model = wish.pins.provider, wish.pins.model
+        session.interface, session.content_mode = wish.pins.interface, wish.pins.content_mode
+
+
+def _move(session: Session, key: Key, leaf: str) -> None:
+    """Let the branch end at another item: what follows from then on makes another branch."""
+    if not leaf:
+        return
+    position = position_of(session, key, leaf)
+    if position is None:
+        problem = FieldProblem("/leaf", "not_found", "names no message here")
+        raise HistoryMessageInvalid(errors=(problem,))
+    session.is_branched = session.is_branched or position != session.leaf
+    session.leaf = position
+
+
+def _summarize(workspace: WorkspaceRef, session: Session, key: Key, summary: SummaryValue) -> None:
+    """Keep another summary; it must name an item that is here (HI-19)."""
+    if position_of(session, key, summary.through) is None:
+        raise HistorySummaryInvalid
+    session.summary_version += 1
+    session.summary_expires_at = summary.expires_at
+    encryption.seal_summary(workspace, session, summary, key)

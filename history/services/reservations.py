@@ -1,0 +1,155 @@
+"""The exclusive right of one worker to extend one session: begun, committed, given up, or freed (HI-5)."""
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+from datetime import datetime
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Sum
+
+from history import access, encryption
+from history.errors import (
+    HistoryConflict,
+    HistoryMismatch,
+    HistoryNotFound,
+    HistoryReservationLost,
+)
+from history.models import Session
+from history.rules import sessions as rules
+from history.selectors.sessions import head_of, is_live, opened, pins_of, require_idle
+from history.services import capacity, lives
+from history.types import AppendWish, BeginWish, Begun, Naming, Place, Retention
+from workspaces.errors import SubjectErased
+from workspaces.types import Key, WorkspaceRef
+
+
+@transaction.atomic
+def begin(*, place: Place, wish: BeginWish, retention: Retention, now: datetime) -> Begun:
+    """Reserve a session for a decision (HI-5, HI-21); the token is told once, and again to the same request.
+
+    Raises HistoryNotFound, HistoryBusy, HistoryMismatch, HistoryConflict, HistoryLimitExceeded.
+    """
+    session, key = _found_or_made(place, wish.naming, retention, create=wish.create, now=now)
+    mark = _mark(key, wish)
+    if not _is_same_request(session, mark):
+        _reserve(session, key, wish, mark, now=now)
+        session.save()
+    return Begun(
+        reservation=_token(session, key),
+        since=session.reserved_at or now,
+        head=head_of(place.workspace, session, key, retention, now=now),
+    )
+
+
+@transaction.atomic
+def abort(*, place: Place, token: str, retention: Retention, now: datetime) -> None:
+    """Give a reservation up: the record is as it was before (HI-21)."""
+    session, _ = reserved_session(place, token, retention, now=now)
+    give_back(place.workspace, session)
+
+
+def give_back(workspace: WorkspaceRef, session: Session) -> None:
+    """Take the reservation off a session together with what was appended under it."""
+    if not session.is_kept:
+        lives.drop(workspace, session)
+        return
+    staged = access.items_of(session).filter(position__gt=session.base_position)
+    gone = staged.aggregate(found=Sum("item_bytes"))["found"] or 0
+    count, _ = staged.delete()
+    session.item_count -= count
+    session.stored_bytes -= gone
+    session.leaf, session.last_position = session.base_leaf, session.base_position
+    lives.free(session)
+    session.save()
+
+
+def reserved_session(place: Place, token: str, retention: Retention, *, now: datetime) -> tuple[Session, Key]:
+    """Give the session that a token reserves, locked. Raises SubjectErased, HistoryNotFound, HistoryReservationLost."""
+    session, digest = access.live_session(place, is_locked=True), token_hash(token)
+    is_mine = session is not None and hmac.compare_digest(bytes(session.reservation_hash or b""), digest)
+    if not is_mine and access.ended_sessions(place).filter(reservation_hash=digest).exists():
+        raise SubjectErased
+    found = opened(place.workspace, session, retention, now=now)
+    if not is_mine:
+        raise HistoryReservationLost
+    return found
+
+
+def session_to_extend(
+    place: Place, wish: AppendWish, retention: Retention, *, now: datetime
+) -> tuple[Session, Key]:
+    """Give an idle session, locked, for an append outside a decision."""
+    session, key = _found_or_made(place, wish.naming, retention, create=wish.create, now=now)
+    require_idle(session)
+    return session, key
+
+
+def token_hash(token: str) -> bytes:
+    """Hash a token, which is 256 random bits, as it is stored."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _found_or_made(
+    place: Place, naming: Naming, retention: Retention, *, create: bool, now: datetime
+) -> tuple[Session, Key]:
+    """Give the session of a place, locked; made where there is none and the request says so."""
+    session = access.live_session(place, is_locked=True)
+    if session is not None and not is_live(session, retention, now=now):
+        lives.end(place.workspace, session, into=Session.Life.EXPIRED, now=now)
+        session = None
+    if session is None:
+        if not create:
+            raise HistoryNotFound
+        return _made(place, naming, retention, now=now)
+    found = opened(place.workspace, session, retention, now=now)
+    _require_same_names(place.workspace, session, naming)
+    return found
+
+
+def _made(place: Place, naming: Naming, retention: Retention, *, now: datetime) -> tuple[Session, Key]:
+    capacity.require_capacity(place.workspace, retention, sessions=1, now=now)
+    made = lives.new_session(place, naming, retention, now=now)
+    if made is not None:
+        return made
+    # Another request made it between.
+    return opened(place.workspace, access.live_session(place, is_locked=True), retention, now=now)
+
+
+def _require_same_names(workspace: WorkspaceRef, session: Session, naming: Naming) -> None:
+    """Refuse another conversation or person than the session names (HI-22)."""
+    conversation = lives.conversation_hash(workspace, naming)
+    if conversation is not None and bytes(session.conversation_hash or b"") != conversation:
+        raise HistoryMismatch
+
+
+def _reserve(session: Session, key: Key, wish: BeginWish, mark: bytes, *, now: datetime) -> None:
+    require_idle(session)
+    if mark and hmac.compare_digest(bytes(session.begin_mac)[:16], mark[:16]):
+        raise HistoryConflict
+    rules.require_pins(pins_of(session), wish.pins)
+    session.reservation_id, session.reserved_at, session.worker = uuid4(), now, wish.worker
+    session.reservation_hash, session.begin_mac = token_hash(_token(session, key)), mark
+    session.base_leaf, session.base_position = session.leaf, session.last_position
+
+
+def _mark(key: Key, wish: BeginWish) -> bytes:
+    name = wish.idempotency_key
+    return encryption.request_mac(key, name, wish.raw) if name else b""
+
+
+def _is_same_request(session: Session, mark: bytes) -> bool:
+    """Tell whether the request that reserved a session comes again (PL-10)."""
+    is_same_key = bool(mark) and hmac.compare_digest(bytes(session.begin_mac)[:16], mark[:16])
+    if session.reserved_at is None or not is_same_key:
+        return False
+    if not hmac.compare_digest(bytes(session.begin_mac), mark):
+        raise HistoryConflict
+    return True
+
+
+def _token(session: Session, key: Key) -> str:
+    assert session.reservation_id is not None  # noqa: S101  (set by whoever reserved it)
+    token = encryption.reservation_token(key, session.reservation_id)
+    return urlsafe_b64encode(token).rstrip(b"=").decode()

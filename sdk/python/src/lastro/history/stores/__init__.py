@@ -1,0 +1,1 @@
+"""The stores that run in an agent's own process (HI-4)."""
