@@ -169,7 +169,9 @@ class AgentDecisionProviderUnavailable(LastroError):
         self.provider_error_code = provider_error_code
 
 
-BY_CODE: Mapping[str, type[LastroError]] = {
-    kind.code: kind for kind in (*DecisionHistoryError.__subclasses__(), AgentDecisionProviderSchemaViolation)
-}
+_REFUSALS: tuple[type[LastroError], ...] = (
+    *DecisionHistoryError.__subclasses__(),
+    AgentDecisionProviderSchemaViolation,
+)
+BY_CODE: Mapping[str, type[LastroError]] = {kind.code: kind for kind in _REFUSALS}
 """The refusals by their code, as they travel."""

@@ -184,13 +184,19 @@ def is_instruction(item: NewItem) -> bool:
     return item.kind == "message" and item.message.get("role") in ("system", "developer")
 
 
+def removes(removal: Row) -> Sequence[str] | None:
+    """Give the ids that a removal names, None where it takes all that was there."""
+    names: Any = decoded(removal.body)["removes"]
+    return None if names == "all" else names
+
+
 def without_removed(newest_first: Iterable[Row]) -> Iterator[Row]:
     """Give the opaque items that no removal took, of opaque items and removals from the newest on (HI-25)."""
     removed: set[str] = set()
     for row in newest_first:
         if row.kind == "removal":
-            names: Any = decoded(row.body).get("removes")
-            if names == "all":
+            names = removes(row)
+            if names is None:
                 return
             removed.update(names)
         elif row.id not in removed:
