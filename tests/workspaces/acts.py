@@ -451,7 +451,7 @@ ACTS: tuple[Act, ...] = (
 )
 
 TWO_ENTRIES = {
-    "feature.enable": lambda _: switch("history", on=True),
+    "feature.enable": lambda _: switch("context", on=True),
     "feature.disable": lambda _: switch("agent_state", on=False),
 }
 """A switch by its button is proposed and published at once: an entry for each."""
