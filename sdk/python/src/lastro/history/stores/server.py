@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -188,12 +188,12 @@ class ServerStore(ReservingStore):
         raw = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         answer = self._sent(f"/v1/history/{what}", raw, headers)
         try:
-            read = json.loads(answer.content)
+            read: Any = json.loads(answer.content)
         except ValueError:
             read = None
-        if answer.is_success and isinstance(read, dict):
-            return read
-        raise refusal_of(answer.status_code, read)
+        if not answer.is_success or not isinstance(read, dict):
+            raise refusal_of(answer.status_code, cast(object, read))
+        return cast("dict[str, Any]", read)
 
     def _sent(self, path: str, raw: bytes, headers: Mapping[str, str]) -> httpx.Response:
         for number in range(TRIES):
