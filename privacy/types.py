@@ -68,6 +68,8 @@ class DryRun(msgspec.Struct, frozen=True):
     """What an erasure would remove, counted before anybody approves it."""
 
     states: int
+    sessions: int
+    messages: int
     bytes: int
     handles: int
     profiles: int

@@ -227,7 +227,7 @@ class TestEnds:
             house.store({"step": "done"}, place=mine, subject=ANA)
         monkeypatch.setattr("agentstate.services.holds.BATCH", 2)
         lift(privacy, hold)
-        assert services.settle_holds(now=timezone.now()) == 1
+        assert services.settle_holds(workspace=bound, now=timezone.now()) == 1
         assert not KeptVersion.objects.exists()
 
     def test_held_keys_stand_in_nobodys_way(
