@@ -44,6 +44,10 @@ class SessionItems:
         found = access.items_of(self._session).filter(position=self._leaf).first() if self._leaf else None
         return encryption.open_item(self._workspace, found, self._key).id if found else ""
 
+    def rows_of_path(self) -> Iterator[Item]:
+        """Give the rows from the leaf to the root, newest first, unopened."""
+        return self._path(self._leaf)
+
     def _rows(self) -> QuerySet[Item]:
         return access.items_of(self._session).filter(position__lte=self._up_to).exclude(kind__in=_BESIDE)
 

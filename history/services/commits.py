@@ -12,6 +12,7 @@ from history.selectors.items import position_of
 from history.selectors.sessions import pins_of
 from history.services import lives
 from history.services.appends import extend
+from history.services.names import name_session
 from history.services.reservations import reserved_session
 from history.types import Appended, CommitWish, Place, Retention, SummaryValue
 from workspaces.types import FieldProblem, Key, WorkspaceRef
@@ -25,6 +26,7 @@ def commit(*, place: Place, wish: CommitWish, retention: Retention, now: datetim
     """
     session, key = reserved_session(place, wish.token, retention, now=now)
     rules.require_pins(pins_of(session), wish.pins)
+    key = name_session(place.workspace, session, wish.naming, key, now=now)
     added = extend(place.workspace, session, key, wish.items, retention, now=now)
     _pin(session, wish)
     _move(session, key, wish.leaf)

@@ -24,17 +24,20 @@ def conversation_hash(workspace: WorkspaceRef, naming: Naming) -> bytes | None:
 
 
 def new_session(
-    place: Place, naming: Naming, retention: Retention, *, now: datetime
+    place: Place, naming: Naming, retention: Retention, *, now: datetime, like: Session | None = None
 ) -> tuple[Session, Key] | None:
-    """Insert the row of a session with a data key of its own; none where another request was first."""
-    handle = _handle(place.workspace, naming.subject, now=now)
+    """Insert the row of a session with a data key of its own; none where another request was first.
+
+    It names what `naming` says, or what the session `like` names.
+    """
+    handle = like.handle if like else _handle(place.workspace, naming.subject, now=now)
     key = encryption.make_data_key(place.workspace, handle.id if handle else None, now=now)
     session = Session(
         id=uuid4(),
         source_id=place.source_id,
         identity_hash=place.identity_hash,
         hash_key_id=place.hash_key_id,
-        conversation_hash=conversation_hash(place.workspace, naming),
+        conversation_hash=like.conversation_hash if like else conversation_hash(place.workspace, naming),
         handle=handle,
         data_key_id=key.id,
         created_at=now,

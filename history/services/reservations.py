@@ -4,25 +4,26 @@ import hashlib
 import hmac
 from base64 import urlsafe_b64encode
 from datetime import datetime
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import Sum
 
 from history import access, encryption
 from history.errors import (
-    HistoryConflict,
-    HistoryMismatch,
     HistoryNotFound,
+    HistoryRecoveryRefused,
     HistoryReservationLost,
 )
 from history.models import Session
 from history.rules import sessions as rules
-from history.selectors.sessions import head_of, is_live, opened, pins_of, require_idle
+from history.selectors.sessions import head_of, is_live, locked_session, opened, pins_of, require_idle
 from history.services import capacity, lives
+from history.services.names import name_session
 from history.types import AppendWish, BeginWish, Begun, Naming, Place, Retention
-from workspaces.errors import SubjectErased
-from workspaces.types import Key, WorkspaceRef
+from workspaces import audit
+from workspaces.errors import Conflict, SubjectErased
+from workspaces.types import Actor, AuditObject, Key, WorkspaceRef
 
 
 @transaction.atomic
@@ -32,9 +33,8 @@ def begin(*, place: Place, wish: BeginWish, retention: Retention, now: datetime)
     Raises HistoryNotFound, HistoryBusy, HistoryMismatch, HistoryConflict, HistoryLimitExceeded.
     """
     session, key = _found_or_made(place, wish.naming, retention, create=wish.create, now=now)
-    mark = _mark(key, wish)
-    if not _is_same_request(session, mark):
-        _reserve(session, key, wish, mark, now=now)
+    if not _is_same_request(session, _mark(key, wish)):
+        key = _reserve(place, session, key, wish, now=now)
         session.save()
     return Begun(
         reservation=_token(session, key),
@@ -83,7 +83,7 @@ def session_to_extend(
     """Give an idle session, locked, for an append outside a decision."""
     session, key = _found_or_made(place, wish.naming, retention, create=wish.create, now=now)
     require_idle(session)
-    return session, key
+    return session, name_session(place.workspace, session, wish.naming, key, now=now)
 
 
 def token_hash(token: str) -> bytes:
@@ -103,9 +103,7 @@ def _found_or_made(
         if not create:
             raise HistoryNotFound
         return _made(place, naming, retention, now=now)
-    found = opened(place.workspace, session, retention, now=now)
-    _require_same_names(place.workspace, session, naming)
-    return found
+    return opened(place.workspace, session, retention, now=now)
 
 
 def _made(place: Place, naming: Naming, retention: Retention, *, now: datetime) -> tuple[Session, Key]:
@@ -117,21 +115,14 @@ def _made(place: Place, naming: Naming, retention: Retention, *, now: datetime) 
     return opened(place.workspace, access.live_session(place, is_locked=True), retention, now=now)
 
 
-def _require_same_names(workspace: WorkspaceRef, session: Session, naming: Naming) -> None:
-    """Refuse another conversation or person than the session names (HI-22)."""
-    conversation = lives.conversation_hash(workspace, naming)
-    if conversation is not None and bytes(session.conversation_hash or b"") != conversation:
-        raise HistoryMismatch
-
-
-def _reserve(session: Session, key: Key, wish: BeginWish, mark: bytes, *, now: datetime) -> None:
+def _reserve(place: Place, session: Session, key: Key, wish: BeginWish, *, now: datetime) -> Key:
     require_idle(session)
-    if mark and hmac.compare_digest(bytes(session.begin_mac)[:16], mark[:16]):
-        raise HistoryConflict
     rules.require_pins(pins_of(session), wish.pins)
+    key = name_session(place.workspace, session, wish.naming, key, now=now)
     session.reservation_id, session.reserved_at, session.worker = uuid4(), now, wish.worker
-    session.reservation_hash, session.begin_mac = token_hash(_token(session, key)), mark
+    session.reservation_hash, session.begin_mac = token_hash(_token(session, key)), _mark(key, wish)
     session.base_leaf, session.base_position = session.leaf, session.last_position
+    return key
 
 
 def _mark(key: Key, wish: BeginWish) -> bytes:
@@ -140,12 +131,15 @@ def _mark(key: Key, wish: BeginWish) -> bytes:
 
 
 def _is_same_request(session: Session, mark: bytes) -> bool:
-    """Tell whether the request that reserved a session comes again (PL-10)."""
-    is_same_key = bool(mark) and hmac.compare_digest(bytes(session.begin_mac)[:16], mark[:16])
-    if session.reserved_at is None or not is_same_key:
+    """Tell whether the request that reserved a session comes again (PL-10).
+
+    A key that was sent with another request, or whose reservation has ended, is refused.
+    """
+    before = bytes(session.begin_mac)
+    if not mark or not hmac.compare_digest(before[:16], mark[:16]):
         return False
-    if not hmac.compare_digest(bytes(session.begin_mac), mark):
-        raise HistoryConflict
+    if session.reserved_at is None or not hmac.compare_digest(before, mark):
+        raise Conflict
     return True
 
 
@@ -153,3 +147,49 @@ def _token(session: Session, key: Key) -> str:
     assert session.reservation_id is not None  # noqa: S101  (set by whoever reserved it)
     token = encryption.reservation_token(key, session.reservation_id)
     return urlsafe_b64encode(token).rstrip(b"=").decode()
+
+
+@transaction.atomic
+def recover(*, place: Place, worker_stopped: bool, actor: Actor, retention: Retention, now: datetime) -> bool:
+    """Free the reservation of one's own session; tell whether there was one (HI-5).
+
+    Raises HistoryRecoveryRefused without the word that its worker has stopped, and HistoryNotFound.
+    """
+    session, _ = locked_session(place, retention, now=now)
+    return _recover(place.workspace, session, worker_stopped=worker_stopped, actor=actor, now=now)
+
+
+@transaction.atomic
+def recover_row(
+    *,
+    workspace: WorkspaceRef,
+    session_id: UUID,
+    worker_stopped: bool,
+    actor: Actor,
+    retention: Retention,
+    now: datetime,
+) -> bool:
+    """Free the reservation of a session that a person names as the console lists it (HI-5)."""
+    rows = access.live_sessions().select_for_update(of=("self",))
+    session, _ = opened(workspace, rows.filter(id=session_id).first(), retention, now=now)
+    return _recover(workspace, session, worker_stopped=worker_stopped, actor=actor, now=now)
+
+
+def _recover(
+    workspace: WorkspaceRef, session: Session, *, worker_stopped: bool, actor: Actor, now: datetime
+) -> bool:
+    if not worker_stopped:
+        raise HistoryRecoveryRefused
+    since = session.reserved_at
+    if since is None:
+        return False
+    facts = {"source": str(session.source_id), "since": since.isoformat()}
+    audit.record(
+        "history.recover",
+        actor=actor,
+        now=now,
+        on=AuditObject("history_session", str(session.id)),
+        facts=facts,
+    )
+    give_back(workspace, session)
+    return True

@@ -1,0 +1,237 @@
+"""One window: the tail that is chosen, with the instructions in front, and its account."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lastro.history.contract import Items
+from lastro.history.errors import DecisionHistoryInvalid, DecisionHistoryLimitExceeded
+from lastro.history.formats import FORMATS
+from lastro.history.formats.shapes import Flaw, Format
+from lastro.history.messages import is_sendable, sendable, size_of
+from lastro.history.records import Item, Provider, Summary
+from lastro.history.summaries import refusal_of, summary_message
+from lastro.history.windows.choice import Cut, Outline, fits, outline_of
+from lastro.history.windows.names import unique
+from lastro.history.windows.tail import Tail, is_expired
+from lastro.history.windows.types import Limits, Omission, TurnIndex, Window
+from lastro.history.windows.units import Piece, Unit, join
+
+DEFAULT = Limits()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a window is asked for."""
+
+    form: Format
+    limits: Limits
+    words: frozenset[str]
+    repair: bool
+    now: float
+
+
+def window_of(
+    source: Items,
+    *,
+    provider: Provider,
+    leaf: str,
+    now: float,
+    limits: Limits = DEFAULT,
+    repair: bool = False,
+    summary: Summary | None = None,
+    dialect: str = "",
+) -> Window:
+    """Choose the window of a branch: the longest unbroken tail of complete exchanges within the bounds (HI-9 to HI-11).
+
+    Reads backwards only as far as the window and one exchange more reach; the start of a long turn is asked of a
+    source that is a `TurnIndex`. `dialect` has words of stricter servers: `strict-alternation` (a role never speaks
+    twice in a row), `mistral` (ids of nine letters and digits), `stateless` (nothing is on the provider's server).
+    Raises DecisionHistoryLimitExceeded where the latest exchange and the current observations alone pass a bound,
+    DecisionHistoryInvalid where what is stored breaks a rule of the provider and `repair` is off.
+    """
+    request = Request(FORMATS[provider], limits, frozenset(dialect.split()), repair, now)
+    instructions = source.instructions()
+    apart = frozenset(item.id for item in instructions)
+    tail = Tail(source.backwards(leaf), form=request.form, now=now, apart=apart)
+    outline = _outline(tail, source, request)
+    plain = _Chosen(outline, _longest(outline, request), request)
+    chosen, refused = _with_summary(plain, summary)
+    return _window(chosen, instructions, refused)
+
+
+class _Chosen:
+    """A tail as it is sent: its ids unique, its roles joined where the dialect asks for it, a summary in front."""
+
+    def __init__(self, outline: Outline, cut: Cut, request: Request, summary: Summary | None = None) -> None:
+        self.outline = outline
+        self.cut = cut
+        self.request = request
+        self.summary = summary
+        self.units = outline.units(cut)
+        self.pieces = self._pieces()
+
+    @property
+    def bytes(self) -> int:
+        return sum(piece.bytes for piece in self.pieces) + max(len(self.pieces) - 1, 0) + 2
+
+    @property
+    def fits(self) -> bool:
+        limits = self.request.limits
+        return len(self.pieces) <= limits.max_messages and self.bytes <= limits.max_bytes
+
+    @property
+    def through(self) -> str:
+        before = self.outline.before(self.cut)
+        return self.outline.entries[before - 1].item.id if before > 0 else ""
+
+    @property
+    def is_trimmed(self) -> bool:
+        return not self.outline.exhausted or self.outline.before(self.cut) > 0
+
+    def _pieces(self) -> list[Piece]:
+        positions = {entry.item.id: entry.item.position for entry in self.outline.entries}
+        form, words = self.request.form, self.request.words
+        pieces = [
+            piece for unit in unique(self.units, form, positions=positions, words=words) for piece in unit
+        ]
+        if self.summary is not None:
+            message = summary_message(self.summary, form)
+            pieces.insert(0, Piece(message, (), size_of(message)))
+        return list(_alternating(pieces, form)) if "strict-alternation" in words else pieces
+
+
+def _outline(tail: Tail, source: Items, request: Request) -> Outline:
+    """Read until the longest tail within the bounds is known, whatever stands before it."""
+    _read_bounds(tail, request.limits)
+    while True:
+        outline = outline_of(tail, words=request.words)
+        if _is_settled(outline, request):
+            return outline
+        if not outline.cuts and tail.pin is None and isinstance(source, TurnIndex) and len(tail):
+            opener = source.opener(tail.entries[0].item.id)
+            tail.pin = tail.entry_of(opener) if opener else None
+            if tail.pin is not None:
+                continue
+        tail.read_more()
+
+
+def _read_bounds(tail: Tail, limits: Limits) -> None:
+    """Read as much as could be served, and one item more."""
+    count = size = 0
+    while count <= limits.max_messages and size <= limits.max_bytes:
+        entry = tail.read()
+        if entry is None:
+            return
+        count, size = count + 1, size + entry.bytes
+
+
+def _is_settled(outline: Outline, request: Request) -> bool:
+    """Say whether reading more could not change the choice."""
+    if outline.exhausted:
+        return True
+    if outline.must_read:
+        return False
+    cut = _longest(outline, request)
+    if cut != outline.cuts[-1]:
+        return True
+    first = outline.stretches[0]
+    older = first.all if first.torn and cut.turn > 0 else []
+    return not fits([*older, *outline.units(cut)], request.limits)
+
+
+def _longest(outline: Outline, request: Request) -> Cut:
+    """Take the longest tail within the bounds; what must stay and does not fit is refused."""
+    best: Cut | None = None
+    for cut in outline.cuts:
+        if not fits(outline.units(cut), request.limits):
+            break
+        best = cut
+    if best is not None:
+        return _within(outline, best, request)
+    return _refuse(outline, request) if outline.cuts else Cut(len(outline.stretches))
+
+
+def _within(outline: Outline, best: Cut, request: Request) -> Cut:
+    """Hold the bounds against what is really sent: a renamed id may be longer, a joined message is one less."""
+    place = outline.cuts.index(best)
+    while place >= 0 and not _Chosen(outline, outline.cuts[place], request).fits:
+        place -= 1
+    if place < 0:
+        return _refuse(outline, request)
+    while place + 1 < len(outline.cuts) and "strict-alternation" in request.words:
+        if not _Chosen(outline, outline.cuts[place + 1], request).fits:
+            break
+        place += 1
+    return outline.cuts[place]
+
+
+def _refuse(outline: Outline, request: Request) -> Cut:
+    chosen = _Chosen(outline, outline.cuts[0], request)
+    count, size = len(chosen.pieces), chosen.bytes
+    calls = tuple(name for unit in chosen.units for name in (*unit.late, *unit.waiting))
+    if count > request.limits.max_messages:
+        bound, amount, allowed = "max_messages", count, request.limits.max_messages
+    else:
+        bound, amount, allowed = "max_bytes", size, request.limits.max_bytes
+    raise DecisionHistoryLimitExceeded(bound=bound, needed=amount, allowed=allowed, calls=calls)
+
+
+def _with_summary(plain: _Chosen, summary: Summary | None) -> tuple[_Chosen, str]:
+    """Serve the summary in front of the tail that begins right behind what it covers, or say why not (X10)."""
+    if summary is None:
+        return plain, ""
+    refused = refusal_of(summary, now=plain.request.now)
+    if refused or not plain.is_trimmed:
+        return plain, refused or "nothing_left"
+    for cut in plain.outline.cuts:
+        chosen = _Chosen(plain.outline, cut, plain.request, summary)
+        if chosen.through == summary.through:
+            return (chosen, "") if chosen.fits else (plain, "no_room")
+        if cut == plain.cut:
+            break
+    return plain, "covers_other"
+
+
+def _window(chosen: _Chosen, instructions: Sequence[Item], refused: str) -> Window:
+    _require_sound(chosen.units, instructions, repair=chosen.request.repair)
+    front = [item for item in instructions if not is_expired(item, chosen.request.now)]
+    sent = [item.message if is_sendable(item.message) else sendable(item.message) for item in front]
+    gone = [Omission(item.id, "expired") for item in instructions if is_expired(item, chosen.request.now)]
+    return Window(
+        messages=(*sent, *(piece.message for piece in chosen.pieces)),
+        items=(*(item.id for item in front), *(next(iter(piece.ids), "") for piece in chosen.pieces)),
+        message_count=len(chosen.pieces),
+        bytes=chosen.bytes,
+        trimmed=chosen.is_trimmed,
+        omissions=(*gone, *(omission for unit in chosen.units for omission in unit.omissions)),
+        changed=_changed(chosen.pieces),
+        open_calls=tuple(name for unit in chosen.units for name in unit.waiting),
+        summary=chosen.summary,
+        summary_refused=refused,
+        through=chosen.through,
+    )
+
+
+def _require_sound(units: Sequence[Unit], instructions: Sequence[Item], *, repair: bool) -> None:
+    if repair:
+        return
+    flaws = [flaw for unit in units for flaw in unit.flaws]
+    flaws += [(Flaw("X6"), item.id) for item in instructions if not is_sendable(item.message)]
+    for flaw, item_id in flaws[:1]:
+        raise DecisionHistoryInvalid(rule=flaw.rule, item=item_id, calls=flaw.calls)
+
+
+def _changed(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(id for piece in pieces if piece.changed for id in piece.ids))
+
+
+def _alternating(pieces: Sequence[Piece], form: Format) -> Iterator[Piece]:
+    """Join what one role says in a row."""
+    row: list[Piece] = []
+    for piece in pieces:
+        if row and not form.joins(row[-1].message, piece.message):
+            yield join(row, form) if len(row) > 1 else row[0]
+            row = []
+        row.append(piece)
+    if row:
+        yield join(row, form) if len(row) > 1 else row[0]
