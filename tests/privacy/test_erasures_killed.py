@@ -20,7 +20,10 @@ from tests.server import database_urls_of_tests
 from workspaces import access
 from workspaces.models import AuditEntry, ErasedItem, Handle, Profile, WrappedKey
 
-POINTS = [step + when for step in STEPS for when in ("", ".done", ".ended")] + ["working_memory.batch", "history.batch"]
+POINTS = [step + when for step in STEPS for when in ("", ".done", ".ended")] + [
+    "working_memory.batch",
+    "history.batch",
+]
 
 
 @pytest.fixture
