@@ -1,6 +1,7 @@
 """The tables of history: one row per session, one per message, and how much of it a workspace keeps."""
 
 import uuid
+from typing import Any
 
 from django.db import models
 
@@ -157,6 +158,8 @@ class Item(TenantModel):
     # Unknown (null) while the session has no provider.
     opens_turn = models.BooleanField(null=True)
     is_provisional = models.BooleanField(default=False)
+    # What it said was removed by the sweep; its id stays, so that the path through it does.
+    is_swept = models.BooleanField(default=False)
     recorded_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     body = models.BinaryField()
@@ -188,6 +191,9 @@ class Item(TenantModel):
                 fields=["session", "position"],
                 name="records_of_a_session",
                 condition=models.Q(kind__in=["opaque", "removal"]),
+            ),
+            models.Index(
+                fields=["workspace", "session"], name="removals", condition=models.Q(kind="removal")
             ),
             models.Index(
                 fields=["workspace", "expires_at"],
@@ -251,3 +257,19 @@ class Usage(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.part}"
+
+
+class HistorySweep(TenantModel):
+    """One run of the sweep that found something due: what it removed by kind, and what it left (PR-20)."""
+
+    began_at = models.DateTimeField()
+    ended_at = models.DateTimeField()
+    removed: Any = models.JSONField(default=dict)
+    damaged = models.PositiveIntegerField(default=0)
+    backlog = models.PositiveIntegerField(default=0)
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["workspace", "-ended_at"], name="history_sweep_newest")]
+
+    def __str__(self) -> str:
+        return str(self.pk)

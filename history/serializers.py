@@ -2,11 +2,12 @@
 
 from datetime import datetime
 from typing import Annotated, Any
+from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
-from history.types import Identity, Kind, Naming, SummaryValue
+from history.types import Identity, Kind, Naming, StoredItem, SummaryValue
 from lastro.history.records import ContentMode, Interface, NewItem, Pins, Provider
 from workspaces.http.serializers import HandleShape, handle_value
 from workspaces.types import Moment
@@ -149,6 +150,71 @@ class ReadHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which session to read whole."""
 
     session: SessionShape
+
+
+class ForkHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which messages a new session shares."""
+
+    session: SessionShape
+    to: Annotated[SessionShape, Meta(description="The new session; it must not be there yet.")]
+    at: Annotated[GivenName, Meta(description="The id of the last message that is shared.")]
+
+
+class DeleteHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which session to remove."""
+
+    session: SessionShape
+
+
+class RecoverHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose reservation to free: a source names the session, a person its `id`."""
+
+    worker_stopped: Annotated[
+        bool, Meta(description="The word that the worker has stopped; else it is refused.")
+    ]
+    session: SessionShape | None = None
+    id: Annotated[UUID | None, Meta(description="The id by which the console lists the reservation.")] = None
+
+
+class ListRecords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose records to list."""
+
+    session: SessionShape
+    cursor: Annotated[
+        Annotated[str, Meta(max_length=20, pattern=r"^[0-9]+\Z")] | None,
+        Meta(description="`next_cursor` of the page before."),
+    ] = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+
+
+class RemoveRecords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which records are gone: those named, or all that are there."""
+
+    session: SessionShape
+    ids: Annotated[
+        Annotated[tuple[GivenName, ...], Meta(min_length=1, max_length=MAX_ITEMS)] | None,
+        Meta(description="Null for all that are there."),
+    ] = None
+    key: Annotated[str, _NAME, Meta(description="The caller's own, so that it is recorded once.")] = ""
+
+
+class SessionDeleted(msgspec.Struct, frozen=True):
+    """The answer to a deletion: whether there was a session."""
+
+    deleted: bool
+
+
+class SessionRecovered(msgspec.Struct, frozen=True):
+    """The answer to a recovery: whether there was a reservation. It says nothing of what its worker did."""
+
+    recovered: bool
+
+
+class Records(msgspec.Struct, frozen=True):
+    """The records of a session, newest first, without those that were removed."""
+
+    items: tuple[StoredItem, ...]
+    next_cursor: Annotated[str | None, Meta(description="The `cursor` of the next page, null on the last.")]
 
 
 class SessionAborted(msgspec.Struct, frozen=True):

@@ -175,6 +175,10 @@ class WindowRead(msgspec.Struct, frozen=True):
     changed: tuple[str, ...]
     open_calls: tuple[str, ...]
     summary: SummaryValue | None
+    summary_refused: Annotated[
+        str, Meta(description="Why a stored summary is not served, empty where it is.")
+    ]
+    through: Annotated[str, Meta(description="The last item before the window, which a summary must cover.")]
 
 
 class WindowWish(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from workspaces.postgresql.policies import isolate, look_across
+from workspaces.postgresql.policies import isolate
 
 # A trigger, so that no way to change a session passes the count by. The part belongs to the connection: a transaction
 # waits for no other of its workspace, or for one in sixteen.
@@ -41,18 +41,6 @@ DROP TRIGGER counts_history ON history_session;
 DROP FUNCTION lastro_count_history();
 """
 
-# Due, or last touched under an older retention than the live one; or with items that expired before their session.
-WITH_DUE_HISTORY = """
-SELECT h.workspace_id FROM workspaces_documenthead h JOIN workspaces_document d ON d.id = h.document_id
-WHERE h.kind = 'retention' AND (
-    EXISTS (SELECT FROM history_session s WHERE s.workspace_id = h.workspace_id AND s.due_at <= $1)
-    OR EXISTS (
-        SELECT FROM history_session s WHERE s.workspace_id = h.workspace_id AND s.retention_document < d.version
-    )
-    OR EXISTS (SELECT FROM history_item i WHERE i.workspace_id = h.workspace_id AND i.expires_at <= $1)
-)
-"""
-
 
 class Migration(migrations.Migration):
     dependencies = [("history", "0001_initial"), ("workspaces", "0003_row_level_security")]
@@ -66,10 +54,4 @@ class Migration(migrations.Migration):
             "ALTER TABLE history_item ALTER COLUMN body SET STORAGE EXTENDED",
         ),
         migrations.RunSQL(COUNT, COUNT_NOTHING),
-        look_across(
-            "lastro_with_due_history",
-            takes="timestamptz",
-            gives="TABLE (workspace_id uuid)",
-            query=WITH_DUE_HISTORY,
-        ),
     ]

@@ -16,7 +16,7 @@ from lastro.history.stores.encoding import written
 from workspaces.types import Key, WorkspaceRef
 
 FIRST_PAGE, LARGEST_PAGE = 16, 256
-_BESIDE = (Item.Kind.OPAQUE, Item.Kind.REMOVAL)
+BESIDE = (Item.Kind.OPAQUE, Item.Kind.REMOVAL)
 
 
 class SessionItems:
@@ -28,16 +28,19 @@ class SessionItems:
 
     def backwards(self, leaf: str) -> Iterator[ItemValue]:
         """Give the items from a leaf to the root, newest first."""
-        for row in self._path(self._position(leaf)):
-            yield value_of(row, encryption.open_item(self._workspace, row, self._key))
+        return map(self._value, self._path(self._position(leaf)))
 
     def instructions(self) -> Sequence[ItemValue]:
         """Give the system and developer messages on the path."""
-        rows = list(self._rows().filter(is_leading=True, position__lte=self._leaf).order_by("position"))
+        rows = list(
+            self._rows()
+            .filter(is_leading=True, is_swept=False, position__lte=self._leaf)
+            .order_by("position")
+        )
         if rows and self._session.is_branched:
             path = self._positions_of_path()
             rows = [row for row in rows if row.position in path]
-        return [value_of(row, encryption.open_item(self._workspace, row, self._key)) for row in rows]
+        return [self._value(row) for row in rows]
 
     def leaf_name(self) -> str:
         """Give the id of the leaf, empty where nothing is there."""
@@ -48,8 +51,11 @@ class SessionItems:
         """Give the rows from the leaf to the root, newest first, unopened."""
         return self._path(self._leaf)
 
+    def _value(self, row: Item) -> ItemValue:
+        return value_of(row, encryption.open_item(self._workspace, row, self._key))
+
     def _rows(self) -> QuerySet[Item]:
-        return access.items_of(self._session).filter(position__lte=self._up_to).exclude(kind__in=_BESIDE)
+        return access.items_of(self._session).filter(position__lte=self._up_to).exclude(kind__in=BESIDE)
 
     def _path(self, at: int) -> Iterator[Item]:
         """Follow the parents, page by page: what lies between two of the path on another branch is passed over."""
@@ -59,8 +65,9 @@ class SessionItems:
             begun_at = at
             for row in page:
                 if row.position == at:
-                    yield row
                     at = row.parent
+                    if not row.is_swept:
+                        yield row
             if at == begun_at:
                 return
             size = min(size * 2, LARGEST_PAGE)
@@ -76,6 +83,20 @@ class SessionItems:
     def _position(self, leaf: str) -> int:
         found = position_of(self._session, self._key, leaf) if leaf else 0
         return found if found and found <= self._up_to else 0
+
+
+class IndexedItems(SessionItems):
+    """The items of a session that is pinned to a provider: where turns open stands beside each message."""
+
+    def opener(self, before: str) -> ItemValue | None:
+        """Give the nearest item before another on its path that opens a turn."""
+        position = self._position(before)
+        rows = self._rows().filter(opens_turn=True, position__lt=position).order_by("-position")
+        if self._session.is_branched:
+            path = self._positions_of_path()
+            rows = rows.filter(position__in=[at for at in path if at < position])
+        row = rows.first()
+        return self._value(row) if row is not None else None
 
 
 class StoredRows:
@@ -114,7 +135,7 @@ class StoredRows:
 
     def _row(self, row: Item) -> Row:
         opened = encryption.open_item(self._workspace, row, self._key)
-        return _as_row(value_of(row, opened), leading=row.is_leading)
+        return as_row(value_of(row, opened), leading=row.is_leading)
 
     def _macs(self, names: set[str]) -> list[bytes]:
         return [encryption.name_mac(self._key, name) for name in names]
@@ -124,26 +145,36 @@ def opened_items(
     workspace: WorkspaceRef, session: Session, key: Key, *, now: datetime
 ) -> tuple[StoredItem, ...]:
     """Give what a reader of the whole session sees: nothing expired and nothing removed (HI-6, HI-25)."""
-    rows = access.items_of(session).order_by("position")
-    values = [value_of(row, encryption.open_item(workspace, row, key)) for row in rows]
-    return tuple(map(stored_item, without_removed(values, now=now)))
+    rows = list(access.items_of(session).filter(is_swept=False).order_by("position"))
+    records = [row for row in rows if row.kind in BESIDE]
+    opaque = {row.position for row in unremoved_records(workspace, records, key, now=now)}
+    seen = [
+        row
+        for row in rows
+        if not is_expired(row, now=now) and (row.kind != Item.Kind.OPAQUE or row.position in opaque)
+    ]
+    return tuple(stored_item(value_of(row, encryption.open_item(workspace, row, key))) for row in seen)
+
+
+def unremoved_records(
+    workspace: WorkspaceRef, records: Sequence[Item], key: Key, *, now: datetime
+) -> list[Item]:
+    """Give the opaque items that neither expired nor were removed, newest first (HI-25)."""
+    rows = {row.position: row for row in records}
+    values = (value_of(row, encryption.open_item(workspace, row, key)) for row in reversed(records))
+    left = [rows[row.position] for row in unremoved(map(as_row, values))]
+    return [row for row in left if not is_expired(row, now=now)]
+
+
+def is_expired(row: Item, *, now: datetime) -> bool:
+    """Tell whether an item's own end has come (HI-23)."""
+    return row.expires_at is not None and row.expires_at <= now
 
 
 def position_of(session: Session, key: Key, name: str) -> int | None:
     """Give the position of the item with an id; none where the session has no such item."""
     rows = access.items_of(session).filter(name_mac=encryption.name_mac(key, name))
     return rows.values_list("position", flat=True).first()
-
-
-def without_removed(values: Sequence[ItemValue], *, now: datetime) -> Iterator[ItemValue]:
-    """Leave out what has expired, and opaque items that a later removal took."""
-    left = {
-        row.id for row in unremoved(_as_row(value) for value in reversed(values) if value.kind in _BESIDE)
-    }
-    for value in values:
-        is_expired = value.expires_at is not None and value.expires_at <= now.timestamp()
-        if not is_expired and (value.kind != "opaque" or value.id in left):
-            yield value
 
 
 def value_of(row: Item, opened: encryption.Opened) -> ItemValue:
@@ -177,7 +208,7 @@ def stored_item(value: ItemValue) -> StoredItem:
     )
 
 
-def _as_row(value: ItemValue, *, leading: bool = False) -> Row:
+def as_row(value: ItemValue, *, leading: bool = False) -> Row:
     """Give an item as the SDK's own stores keep it, for the rules that they share."""
     return Row(
         position=value.position,

@@ -58,6 +58,13 @@ def pins_of(session: Session) -> PinsValue | None:
     return PinsValue(session.provider, session.model, session.interface, session.content_mode)
 
 
+def end_of(session: Session, *, is_mine: bool) -> tuple[int, int]:
+    """Say where the branch ends and which position is the last: others see what was there before the decision."""
+    if session.reserved_at is None or is_mine:
+        return session.leaf, session.last_position
+    return session.base_leaf, session.base_position
+
+
 def head_of(
     workspace: WorkspaceRef, session: Session, key: Key, retention: Retention, *, now: datetime
 ) -> SessionHead:

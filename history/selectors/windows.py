@@ -6,8 +6,8 @@ from typing import cast
 
 from history.errors import HistoryMismatch, HistoryNotFound, answered
 from history.models import Session
-from history.selectors.items import SessionItems, opened_items, position_of
-from history.selectors.sessions import head_of, require_idle, served_session, summary_of
+from history.selectors.items import IndexedItems, SessionItems, opened_items, position_of
+from history.selectors.sessions import end_of, head_of, require_idle, served_session, summary_of
 from history.types import (
     OmissionValue,
     Place,
@@ -32,9 +32,10 @@ def read_window(
     """
     session, key = served_session(place, retention, now=now)
     is_mine = bool(holds) and hmac.compare_digest(bytes(session.reservation_hash or b""), holds)
-    leaf, up_to = _end_of(session, is_mine=is_mine)
+    leaf, up_to = end_of(session, is_mine=is_mine)
     leaf = _leaf(session, key, wish.leaf, up_to) if wish.leaf else leaf
-    items = SessionItems(place.workspace, session, key, leaf=leaf, up_to=up_to)
+    kind = IndexedItems if session.provider else SessionItems
+    items = kind(place.workspace, session, key, leaf=leaf, up_to=up_to)
     summary = summary_of(place.workspace, session, key, now=now)
     with answered():
         window = window_of(
@@ -61,13 +62,6 @@ def read_session(*, place: Place, retention: Retention, now: datetime) -> Sessio
         head=head_of(place.workspace, session, key, retention, now=now),
         items=opened_items(place.workspace, session, key, now=now),
     )
-
-
-def _end_of(session: Session, *, is_mine: bool) -> tuple[int, int]:
-    """Say where the branch ends and which position is the last: others see what was there before the decision."""
-    if session.reserved_at is None or is_mine:
-        return session.leaf, session.last_position
-    return session.base_leaf, session.base_position
 
 
 def _leaf(session: Session, key: Key, name: str, up_to: int) -> int:
@@ -112,6 +106,8 @@ def _answer(window: Window) -> WindowRead:
         changed=window.changed,
         open_calls=window.open_calls,
         summary=_value(window.summary),
+        summary_refused=window.summary_refused,
+        through=window.through,
     )
 
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import cast
 from uuid import uuid4
 
 import msgspec
@@ -17,7 +18,8 @@ from history.services import capacity, lives
 from history.services.reservations import reserved_session, session_to_extend
 from history.types import Appended, AppendWish, Retention
 from history.types import Place as SessionPlace
-from lastro.history.records import NewItem
+from lastro.history.formats import opens_turn
+from lastro.history.records import Message, NewItem, Provider
 from lastro.history.stores.appends import Append, Place, Row
 from workspaces import barriers
 from workspaces.rules.barriers import require_made_after
@@ -123,6 +125,7 @@ def _insert(
 
 
 def _sealed(workspace: WorkspaceRef, session: Session, key: Key, row: Row, *, parent: int) -> Item:
+    message = msgspec.json.decode(row.body)
     item = Item(
         id=uuid4(),
         session=session,
@@ -133,13 +136,19 @@ def _sealed(workspace: WorkspaceRef, session: Session, key: Key, row: Row, *, pa
         key_mac=encryption.dedupe_mac(key, row.key) if row.key else None,
         item_bytes=len(row.body),
         is_leading=row.leading,
+        opens_turn=opens_turn_of(session, message),
         is_provisional=row.provisional,
         recorded_at=datetime.fromtimestamp(row.recorded_at, UTC),
         expires_at=datetime.fromtimestamp(row.expires_at, UTC) if row.expires_at is not None else None,
     )
-    message = msgspec.json.decode(row.body)
     encryption.seal_item(workspace, item, encryption.Opened(row.id, row.parent, row.key, message), key)
     return item
+
+
+def opens_turn_of(session: Session, message: Message) -> bool | None:
+    """Say whether a message opens a turn; unknown while the session has no provider."""
+    provider = cast(Provider, session.provider)
+    return opens_turn(provider, message) if provider else None
 
 
 def _new_id() -> str:

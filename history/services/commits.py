@@ -4,14 +4,14 @@ from datetime import datetime
 
 from django.db import transaction
 
-from history import encryption
+from history import access, encryption
 from history.errors import HistoryMessageInvalid, HistorySummaryInvalid
-from history.models import Session
+from history.models import Item, Session
 from history.rules import sessions as rules
 from history.selectors.items import position_of
 from history.selectors.sessions import pins_of
 from history.services import lives
-from history.services.appends import extend
+from history.services.appends import extend, opens_turn_of
 from history.services.names import name_session
 from history.services.reservations import reserved_session
 from history.types import Appended, CommitWish, Place, Retention, SummaryValue
@@ -27,8 +27,8 @@ def commit(*, place: Place, wish: CommitWish, retention: Retention, now: datetim
     session, key = reserved_session(place, wish.token, retention, now=now)
     rules.require_pins(pins_of(session), wish.pins)
     key = name_session(place.workspace, session, wish.naming, key, now=now)
+    _pin(place.workspace, session, key, wish)
     added = extend(place.workspace, session, key, wish.items, retention, now=now)
-    _pin(session, wish)
     _move(session, key, wish.leaf)
     if wish.summary is not None:
         _summarize(place.workspace, session, key, wish.summary)
@@ -39,10 +39,16 @@ def commit(*, place: Place, wish: CommitWish, retention: Retention, now: datetim
     return added
 
 
-def _pin(session: Session, wish: CommitWish) -> None:
-    if wish.pins is not None and not session.provider:
-        session.provider, session.model = wish.pins.provider, wish.pins.model
-        session.interface, session.content_mode = wish.pins.interface, wish.pins.content_mode
+def _pin(workspace: WorkspaceRef, session: Session, key: Key, wish: CommitWish) -> None:
+    """Pin what the first decision says; from then on it is known of each message whether it opens a turn."""
+    if wish.pins is None or session.provider:
+        return
+    session.provider, session.model = wish.pins.provider, wish.pins.model
+    session.interface, session.content_mode = wish.pins.interface, wish.pins.content_mode
+    rows = list(access.items_of(session).filter(opens_turn=None, is_swept=False))
+    for row in rows:
+        row.opens_turn = opens_turn_of(session, encryption.open_item(workspace, row, key).message)
+    Item.objects.bulk_update(rows, ["opens_turn"])
 
 
 def _move(session: Session, key: Key, leaf: str) -> None:

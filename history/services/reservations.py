@@ -23,6 +23,7 @@ from history.services.names import name_session
 from history.types import AppendWish, BeginWish, Begun, Naming, Place, Retention
 from workspaces import audit
 from workspaces.errors import Conflict, SubjectErased
+from workspaces.rules import barriers
 from workspaces.types import Actor, AuditObject, Key, WorkspaceRef
 
 
@@ -80,10 +81,24 @@ def reserved_session(place: Place, token: str, retention: Retention, *, now: dat
 def session_to_extend(
     place: Place, wish: AppendWish, retention: Retention, *, now: datetime
 ) -> tuple[Session, Key]:
-    """Give an idle session, locked, for an append outside a decision."""
+    """Give an idle session, locked, for an append outside a decision.
+
+    One that was erased begins anew only with what is surely new (PR-12). Raises SubjectErased too.
+    """
     session, key = _found_or_made(place, wish.naming, retention, create=wish.create, now=now)
     require_idle(session)
+    if session.created_at == now:
+        _require_known_absent(place, wish, now=now)
     return session, name_session(place.workspace, session, wish.naming, key, now=now)
+
+
+def _require_known_absent(place: Place, wish: AppendWish, *, now: datetime) -> None:
+    """Refuse items that do not say when they were made, until their source knows that the session is gone (PR-12)."""
+    last = access.ended_sessions(place).filter(life=Session.Life.ERASED).order_by("-ended_at").first()
+    if last is None or last.ended_at is None or all(item.recorded_at is not None for item in wish.items):
+        return
+    was_read = last.known_absent_at is not None
+    barriers.require_new(last.ended_at, written_at=None, was_read=was_read, now=now)
 
 
 def token_hash(token: str) -> bytes:

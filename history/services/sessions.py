@@ -1,7 +1,8 @@
 """Whole sessions: forking, deleting, and knowing that one is not there (HI-6, HI-21)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
@@ -13,7 +14,9 @@ from history.models import Item, Session
 from history.selectors.items import SessionItems, position_of
 from history.selectors.sessions import head_of, is_live, locked_session, require_idle, summary_of
 from history.services import capacity, lives
-from history.types import Naming, Place, Retention, SessionHead
+from history.services.appends import append
+from history.types import Appended, AppendWish, Naming, Place, Retention, SessionHead
+from lastro.history.stores.appends import removal
 from workspaces.types import Key
 
 
@@ -52,6 +55,18 @@ def delete(*, place: Place, retention: Retention, now: datetime) -> bool:
     require_idle(session)
     lives.end(place.workspace, session, into=Session.Life.DELETED, now=now)
     return True
+
+
+@transaction.atomic
+def remove_records(
+    *, place: Place, ids: Sequence[str] | None, key: str, retention: Retention, now: datetime
+) -> Appended:
+    """Record that opaque items are gone, all of them without `ids`; the sweep takes them out (HI-25).
+
+    Raises what an append outside of a decision raises.
+    """
+    wish = AppendWish(items=(replace(removal(ids), key=key),))
+    return append(place=place, wish=wish, retention=retention, now=now)
 
 
 @contextmanager

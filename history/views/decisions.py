@@ -16,6 +16,7 @@ from history.serializers import (
     pins_of,
 )
 from history.services import appends, commits, reservations
+from history.services.sessions import noting_absence
 from history.types import Appended, AppendWish, BeginWish, Begun, CommitWish
 from history.views.base import EXAMPLE_HEAD, EXAMPLE_SESSION, EXAMPLE_TOKEN, NEEDS, HistoryView
 from workspaces import errors
@@ -79,11 +80,10 @@ class BeginView(HistoryView):
             idempotency_key=key_of(request),
             raw=self.raw,
         )
-        return Response(
-            reservations.begin(
-                place=self.place(shape.session), wish=wish, retention=self.retention, now=timezone.now()
-            )
-        )
+        place, now = self.place(shape.session), timezone.now()
+        with noting_absence(place, now=now):
+            begun = reservations.begin(place=place, wish=wish, retention=self.retention, now=now)
+        return Response(begun)
 
 
 class AppendView(HistoryView):

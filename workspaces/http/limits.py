@@ -21,6 +21,11 @@ BODY_BYTES: dict[str, int] = {
     "history-abort": 16 * KIB,
     "history-window": 16 * KIB,
     "history-read": 16 * KIB,
+    "history-fork": 16 * KIB,
+    "history-recover": 16 * KIB,
+    "history-delete": 16 * KIB,
+    "history-items": 16 * KIB,
+    "history-items-remove": 1 * MIB,
     "ingest-status": 16 * KIB,
     "profile-search": 16 * KIB,
 }
