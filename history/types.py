@@ -190,3 +190,33 @@ class WindowWish(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = 262_144
     repair: bool = False
     dialect: str = ""
+
+
+class ExportedSession(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="session"):
+    """A session as a subject package gives it, before its messages (PR-18)."""
+
+    session: UUID
+    source: str
+    provider: str | None
+    model: str | None
+    interface: str | None
+    content_mode: str | None
+    created_at: Moment
+    touched_at: Moment
+    valid_until: Moment
+    items: int
+    summary: str | None
+    is_readable: bool
+
+
+class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="message"):
+    """A message as a subject package gives it: as it was received; none where what is stored does not verify."""
+
+    session: UUID
+    position: int
+    follows: int
+    kind: Kind
+    recorded_at: Moment
+    expires_at: Moment | None
+    is_readable: bool
+    message: dict[str, Any] | None

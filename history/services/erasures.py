@@ -58,5 +58,5 @@ def note_gone(erasure: Erasure, session: Session, key: Key) -> None:
 
 
 def _items(session: Session, after: int) -> list[Item]:
-    rows = access.items_of(session).filter(position__gt=after).order_by("position")
+    rows = access.items_of(session).filter(position__gt=after, is_swept=False).order_by("position")
     return list(rows.only("id", "session_id", "position", "body")[:ITEMS_AT_ONCE])

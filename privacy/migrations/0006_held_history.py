@@ -119,6 +119,8 @@ END
 $$;
 CREATE TRIGGER keeps_held_items AFTER DELETE ON history_item
     FOR EACH ROW EXECUTE FUNCTION lastro_keep_held_item();
+CREATE TRIGGER keeps_emptied_items AFTER UPDATE OF is_swept ON history_item FOR EACH ROW
+    WHEN (NEW.is_swept AND NOT OLD.is_swept) EXECUTE FUNCTION lastro_keep_held_item();
 CREATE TRIGGER keeps_held_summaries AFTER UPDATE ON history_session FOR EACH ROW
     WHEN (OLD.summary IS NOT NULL AND (NEW.summary IS NULL OR OLD.summary_version <> NEW.summary_version))
     EXECUTE FUNCTION lastro_keep_held_summary();
@@ -128,6 +130,7 @@ CREATE TRIGGER keeps_last_summaries AFTER DELETE ON history_session FOR EACH ROW
 KEEP_NOTHING = """
 DROP TRIGGER keeps_last_summaries ON history_session;
 DROP TRIGGER keeps_held_summaries ON history_session;
+DROP TRIGGER keeps_emptied_items ON history_item;
 DROP TRIGGER keeps_held_items ON history_item;
 DROP FUNCTION lastro_keep_held_summary();
 DROP FUNCTION lastro_keep_held_item();
@@ -138,7 +141,7 @@ DROP FUNCTION lastro_keep_message(history_session, uuid, text, integer, timestam
 class Migration(migrations.Migration):
     dependencies = [
         ("agentstate", "0005_holds_and_sweeps"),
-        ("history", "0003_kept_items"),
+        ("history", "0004_kept_items"),
         ("privacy", "0004_closing"),
     ]
 

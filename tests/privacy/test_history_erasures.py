@@ -59,7 +59,7 @@ def test_reads_end_with_the_approval(house: House, target: str) -> None:
 
 
 @pytest.mark.parametrize("has_ended", [False, True])
-def test_a_running_decision_ends(house: House, has_ended: bool) -> None:
+def test_a_running_decision_ends(house: House, *, has_ended: bool) -> None:
     """HI-5, PR-11: the token of an erased session is void: 410 for each route that takes it."""
     talk = house.talk(subject=ANA)
     token = talk.token(worker="chat-7")

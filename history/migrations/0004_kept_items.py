@@ -9,7 +9,7 @@ from workspaces.postgresql.policies import isolate
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("history", "0002_row_level_security"),
+        ("history", "0003_sweeps"),
         ("workspaces", "0011_closed"),
     ]
 
