@@ -189,6 +189,10 @@ SPECTACULAR_SETTINGS = {
             "name": "Working memory",
             "description": "The small state that an agent's code keeps between turns.",
         },
+        {
+            "name": "History",
+            "description": "The messages of an agent's run between its steps, under one worker's reservation.",
+        },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
         {
             "name": "Subject packages",

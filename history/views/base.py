@@ -7,6 +7,7 @@ from history.serializers import SessionShape, identity_of
 from history.types import Place, Retention
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
+from workspaces.rules.agents import require_agent
 
 NEEDS = Needs(feature=FEATURE, scope="history")
 EXAMPLE_SESSION = {"run_id": "run-81", "invocation_id": "inv-3", "agent_ref": "order-taker"}
@@ -39,8 +40,10 @@ class HistoryView(ApiView):
         return retention_of(self.admitted.live)
 
     def place(self, shape: SessionShape) -> Place:
-        """Give the place of a session. Raises HistoryIdentityMissing."""
+        """Give the place of a session. Raises HistoryIdentityMissing and AgentNotAllowed."""
         identity = identity_of(shape)
         require_identity(identity)
+        if identity.agent_ref:
+            require_agent(self.caller, identity.agent_ref)
         assert self.caller.source_id is not None  # noqa: S101  (only the keys of sources get here)
         return access.place_of(self.caller.workspace, self.caller.source_id, identity)

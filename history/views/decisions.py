@@ -32,6 +32,7 @@ _ITEMS = [
     }
 ]
 _EVERY_WRITE = (
+    errors.AgentNotAllowed,
     refusals.HistoryIdentityMissing,
     refusals.HistoryNotFound,
     refusals.HistoryMismatch,
@@ -180,6 +181,7 @@ class AbortView(HistoryView):
         body=AbortHistory,
         answer=SessionAborted,
         refusals=(
+            errors.AgentNotAllowed,
             refusals.HistoryIdentityMissing,
             refusals.HistoryNotFound,
             refusals.HistoryReservationLost,

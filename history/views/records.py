@@ -21,7 +21,7 @@ class RecordsView(HistoryView):
         summary="List a session's opaque records",
         body=ListRecords,
         answer=Records,
-        refusals=(refusals.HistoryIdentityMissing, refusals.HistoryNotFound),
+        refusals=(errors.AgentNotAllowed, refusals.HistoryIdentityMissing, refusals.HistoryNotFound),
         examples=(
             example("the newest", {"session": EXAMPLE_SESSION}, is_request=True),
             example(
@@ -66,6 +66,7 @@ class RemoveRecordsView(HistoryView):
         body=RemoveRecords,
         answer=Appended,
         refusals=(
+            errors.AgentNotAllowed,
             refusals.HistoryIdentityMissing,
             refusals.HistoryNotFound,
             refusals.HistoryBusy,

@@ -36,6 +36,7 @@ class WindowView(HistoryView):
         body=WindowHistory,
         answer=WindowRead,
         refusals=(
+            errors.AgentNotAllowed,
             refusals.HistoryIdentityMissing,
             refusals.HistoryNotFound,
             refusals.HistoryMismatch,
@@ -94,6 +95,7 @@ class ReadView(HistoryView):
         body=ReadHistory,
         answer=SessionRead,
         refusals=(
+            errors.AgentNotAllowed,
             refusals.HistoryIdentityMissing,
             refusals.HistoryNotFound,
             refusals.HistoryBusy,
@@ -138,6 +140,7 @@ class ForkView(HistoryView):
         body=ForkHistory,
         answer=SessionHead,
         refusals=(
+            errors.AgentNotAllowed,
             refusals.HistoryIdentityMissing,
             refusals.HistoryNotFound,
             refusals.HistoryBusy,
@@ -179,7 +182,12 @@ class DeleteView(HistoryView):
         summary="Remove a session",
         body=DeleteHistory,
         answer=SessionDeleted,
-        refusals=(refusals.HistoryIdentityMissing, refusals.HistoryBusy, errors.Conflict),
+        refusals=(
+            errors.AgentNotAllowed,
+            refusals.HistoryIdentityMissing,
+            refusals.HistoryBusy,
+            errors.Conflict,
+        ),
         parameters=(idempotency_key(),),
         examples=(
             example("by its invocation", {"session": EXAMPLE_SESSION}, is_request=True),
@@ -206,6 +214,7 @@ class RecoverView(HistoryView):
         body=RecoverHistory,
         answer=SessionRecovered,
         refusals=(
+            errors.AgentNotAllowed,
             refusals.HistoryIdentityMissing,
             refusals.HistoryNotFound,
             refusals.HistoryRecoveryRefused,

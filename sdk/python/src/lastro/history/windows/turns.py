@@ -122,7 +122,8 @@ class Calls:
         """Give the open call that is answered, else the one whose result is replaced, else None."""
         if not result.id:
             return self._nearest_open(f"name:{result.name}") if result.name else None
-        met = self._met.get(f"id:{result.id}", [])
+        named = self._met.get(f"id:{result.kind}:{result.id}", [])
+        met = [found for found in named if _may_be_of(result, found[1].call)]
         still_open = next((found for found in reversed(met) if not found[1].is_closed), None)
         bare = self._nearest_open(f"bare:{result.name}") if result.name and not met else None
         return still_open or bare or (met[-1] if met else None)
@@ -209,6 +210,11 @@ def _weight(answer: Answer) -> int:
     return 1 if answer.entry.item.kind == "not_executed" else 2
 
 
+def _may_be_of(result: Result, call: Call) -> bool:
+    """Tell two calls of one id apart by their names, where both are given."""
+    return not result.name or not call.name or result.name == call.name
+
+
 def _keys(call: Call) -> list[str]:
-    ids = [f"id:{id}" for id in (call.id, call.approval) if id]
+    ids = [f"id:{call.kind}:{id}" for id in (call.id, call.approval) if id]
     return [*ids, f"name:{call.name}", *([] if call.id else [f"bare:{call.name}"])]

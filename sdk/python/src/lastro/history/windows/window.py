@@ -85,6 +85,16 @@ class _Chosen:
         return self.outline.entries[before - 1].item.id if before > 0 else ""
 
     @property
+    def omissions(self) -> list[Omission]:
+        """Give what is missing behind the cut; a result that no unit has belongs to a call in front of it."""
+        told = [omission for unit in self.units for omission in unit.omissions]
+        known = {omission.item for omission in told} | {id for piece in self.pieces for id in piece.ids}
+        behind = self.outline.entries[self.outline.before(self.cut) :]
+        return told + [
+            Omission(entry.item.id, "left_with_call") for entry in behind if entry.item.id not in known
+        ]
+
+    @property
     def is_trimmed(self) -> bool:
         return not self.outline.exhausted or self.outline.before(self.cut) > 0
 
@@ -203,7 +213,7 @@ def _window(chosen: _Chosen, instructions: Sequence[Item], refused: str) -> Wind
         message_count=len(chosen.pieces),
         bytes=chosen.bytes,
         trimmed=chosen.is_trimmed,
-        omissions=(*gone, *(omission for unit in chosen.units for omission in unit.omissions)),
+        omissions=(*gone, *chosen.omissions),
         changed=_changed(chosen.pieces),
         open_calls=tuple(name for unit in chosen.units for name in unit.waiting),
         summary=chosen.summary,
