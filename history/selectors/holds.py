@@ -70,7 +70,7 @@ def held_messages(workspace: WorkspaceRef, hold: Hold, scopes: Collection[bytes]
 def count_held(hold: Hold, scopes: Collection[bytes]) -> int:
     """Count the messages and summaries that a hold has kept, and those that stand."""
     sessions = held_sessions(hold, scopes)
-    standing = Item.objects.filter(session__in=sessions).count()
+    standing = Item.objects.filter(session__in=sessions, is_swept=False).count()
     return kept_items(hold).count() + standing + sessions.filter(summary__isnull=False).count()
 
 
@@ -101,7 +101,8 @@ def _standing(workspace: WorkspaceRef, session: Session) -> Iterator[HeldMessage
     if session.summary is not None:
         summary = encryption.open_summary(workspace, session, key)
         yield _held(session, KeptItem.SUMMARY, session.summary_version, None, summary)
-    for row in access.items_of(session).order_by("position").iterator(chunk_size=CHUNK):
+    rows = access.items_of(session).filter(is_swept=False).order_by("position")
+    for row in rows.iterator(chunk_size=CHUNK):
         yield _opened(workspace, session, row, key)
 
 

@@ -66,7 +66,7 @@ def status_of(hold: Hold, *, now: datetime) -> HoldStatus:
 def kept_count(hold: Hold, *, up_to: int) -> int:
     """Count the versions and messages that a hold has kept, up to a number."""
     versions = KeptVersion.objects.filter(hold=hold)[:up_to].count()
-    ended = Item.objects.filter(session__in=ended_sessions(hold).values("id"))
+    ended = Item.objects.filter(session__in=ended_sessions(hold).values("id"), is_swept=False)
     return min(versions + kept_items(hold)[:up_to].count() + ended[:up_to].count(), up_to)
 
 
