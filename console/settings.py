@@ -165,7 +165,8 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+# The largest body of any route; each has its own limit in workspaces/http/limits.py.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * 1024 * 1024
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workspaces.http.authentication.KeyAuthentication"],

@@ -1,9 +1,9 @@
 """The refusals of history, by the codes of the SDK: a client raises what its own stores would (HI-20)."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
 
 from lastro.history import errors as sdk
 from workspaces.errors import Problem
@@ -114,15 +114,24 @@ def refusal_of(error: sdk.DecisionHistoryError) -> Problem:
         case sdk.DecisionHistoryInvalid():
             return HistoryInvalid(rule=error.rule, item=error.item, calls=error.calls)
         case sdk.DecisionHistoryMessageInvalid():
-            return HistoryMessageInvalid(errors=(FieldProblem(error.pointer, "not_keepable", error.reason),))
+            # What the pure code calls the append is on the wire the request's items.
+            pointer = re.sub("^/append/", "/items/", error.pointer)
+            return HistoryMessageInvalid(errors=(FieldProblem(pointer, "not_keepable", error.reason),))
         case sdk.DecisionHistoryIdentityMissing():
             return HistoryIdentityMissing()
-    found: Any = _BY_CODE.get(error.code, HistoryInvalid)
-    refusal: Problem = found()
-    return refusal
+    return _BY_CODE[error.code]()
 
 
-_BY_CODE = {kind.code: kind for kind in (HistoryMismatch, HistoryNotFound, HistorySummaryInvalid)}
+_BY_CODE: dict[str, Callable[[], Problem]] = {
+    kind.code: kind
+    for kind in (
+        HistoryMismatch,
+        HistoryNotFound,
+        HistoryConflict,
+        HistorySummaryInvalid,
+        HistoryReservationLost,
+    )
+}
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import pytest
 
 from tests import factories
 from tests.api import InProcess
+from tests.history.clock import Clocked
 from tests.history.talk import Talk
 from workspaces.types import WorkspaceRef
 
@@ -25,3 +26,9 @@ def api(home: WorkspaceRef) -> InProcess:
 def talk(api: InProcess) -> Talk:
     """A new session."""
     return Talk(api)
+
+
+@pytest.fixture
+def clock(home: WorkspaceRef) -> Clocked:
+    """A new session at noon, with a clock that the test moves."""
+    return Clocked(home)

@@ -61,8 +61,9 @@ class Talk:
         return str(answer.body["reservation"])
 
     def append(self, *messages: dict[str, Any], create: bool = True, **members: Any) -> Answer:
-        """Add messages outside of any decision."""
-        return self.call("append", items=items(*messages), create=create, **members)
+        """Add messages outside of any decision; the members are the items', or those of the whole request."""
+        whole = {name: members.pop(name) for name in ("conversation_id", "subject") if name in members}
+        return self.call("append", items=items(*messages, **members), create=create, **whole)
 
     def decide(self, *messages: dict[str, Any], **members: Any) -> Answer:
         """Take a whole decision that adds messages."""
