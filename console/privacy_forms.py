@@ -45,6 +45,17 @@ class WhomForm(ProblemForm):
     )
 
 
+class RecoverForm(ProblemForm):
+    """Freeing a session: `reservation` names the decision that the page showed."""
+
+    reservation = forms.UUIDField(widget=forms.HiddenInput)
+    stopped = forms.BooleanField(
+        label=_("The worker has stopped"),
+        help_text=_("Look at its process first: two workers that decide at once spoil a conversation."),
+    )
+    reason = ReasonField()
+
+
 class EraseForm(ProblemForm):
     typed = forms.CharField(
         label=_("Type the pseudonym"),

@@ -1,5 +1,6 @@
 """Values that travel through history."""
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -220,3 +221,20 @@ class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="reco
     expires_at: Moment | None
     is_readable: bool
     message: dict[str, Any] | None
+
+
+class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as people see it: neither its ids nor a message (HI-23). `row` and `reservation` name rows alone."""
+
+    row: UUID
+    source: str
+    provider: str
+    model: str
+    items: int
+    bytes: int
+    created_at: datetime
+    touched_at: datetime
+    valid_until: datetime
+    reservation: UUID | None
+    reserved_at: datetime | None
+    worker: str

@@ -73,7 +73,7 @@ def test_young_keys_and_batches(house: House, monkeypatch: pytest.MonkeyPatch) -
     """PL-12: keys that are young enough stay, and each batch says where the next begins."""
     monkeypatch.setattr(rotation, "BATCH", 2)
     talks = [house.talk(f"{number}") for number in range(5)]
-    now, after, done = timezone.now(), None, []
+    now, after, done = timezone.now(), None, list[int]()
     with access.bound(house.workspace.id):
         young = rotation.reseal_batch(workspace=house.workspace, before=now - timedelta(hours=1), now=now)
         assert (young.sessions, young.last is None) == (0, False)
