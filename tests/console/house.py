@@ -174,7 +174,7 @@ def build_house() -> House:
             profile=Profile.objects.order_by("created_at")[0].id,
             key=ApiKey.objects.get(name="of the house").id,
             key_text=key_text,
-            entry=AuditEntry.objects.get(act="feature.enable").id,
+            entry=AuditEntry.objects.get(act="feature.enable", object_id="agent_state").id,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
             requests=requests,

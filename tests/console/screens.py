@@ -116,7 +116,7 @@ def _house(demo: dict[str, Any]) -> Any:
             profile=profile,
             key=ApiKey.objects.all()[0].id,
             key_text="",
-            entry=AuditEntry.objects.get(act="feature.enable").id,
+            entry=AuditEntry.objects.get(act="feature.enable", object_id="agent_state").id,
             requests=requests,
             hold=hold,
             held=held,
