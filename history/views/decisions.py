@@ -31,14 +31,19 @@ _ITEMS = [
         "recorded_at": "2026-11-30T12:00:00Z",
     }
 ]
-_EVERY_WRITE = (
+_EVERY_BEGIN = (
     errors.AgentNotAllowed,
     refusals.HistoryIdentityMissing,
     refusals.HistoryNotFound,
     refusals.HistoryMismatch,
-    refusals.HistoryConflict,
     refusals.HistoryLimitExceeded,
     errors.Conflict,
+)
+_EVERY_WRITE = (
+    *_EVERY_BEGIN,
+    refusals.HistoryConflict,
+    refusals.HistoryReservationLost,
+    refusals.HistoryMessageInvalid,
     errors.SubjectErased,
 )
 
@@ -50,7 +55,7 @@ class BeginView(HistoryView):
         summary="Reserve a session for a decision",
         body=BeginHistory,
         answer=Begun,
-        refusals=(*_EVERY_WRITE, refusals.HistoryBusy),
+        refusals=(*_EVERY_BEGIN, refusals.HistoryBusy),
         parameters=(idempotency_key(),),
         examples=(
             example(
@@ -97,8 +102,6 @@ class AppendView(HistoryView):
         refusals=(
             *_EVERY_WRITE,
             refusals.HistoryBusy,
-            refusals.HistoryReservationLost,
-            refusals.HistoryMessageInvalid,
         ),
         parameters=(idempotency_key(),),
         examples=(
@@ -138,8 +141,6 @@ class CommitView(HistoryView):
         answer=Appended,
         refusals=(
             *_EVERY_WRITE,
-            refusals.HistoryReservationLost,
-            refusals.HistoryMessageInvalid,
             refusals.HistorySummaryInvalid,
         ),
         parameters=(idempotency_key(),),

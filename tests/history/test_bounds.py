@@ -7,37 +7,19 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from history import access as door
 from history.errors import HistoryLimitExceeded, HistoryNotFound
-from history.models import HistorySweep, Item, Session, Usage
+from history.models import HistorySweep, Usage
 from history.tasks import sweep_all
-from tests import factories
 from tests.agentstate.rows import wrapping_key
+from tests.history.bounds import keep, used
 from tests.history.clock import Clocked
 from tests.history.talk import PINS, Talk, assistant, turns, user
-from workspaces import access, documents
+from workspaces import access
 from workspaces.types import WorkspaceRef
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 ASKED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 FOUND = {"role": "tool", "tool_call_id": "c1", "content": "found"}
-
-
-def keep(workspace: WorkspaceRef, **bounds: Any) -> None:
-    """Publish other bounds of history."""
-    with access.bound(workspace.id):
-        body = dict(documents.live("retention")["retention"].body)
-    factories.publish(workspace, "retention", body | {"history": body["history"] | bounds})
-
-
-def used(workspace: WorkspaceRef) -> tuple[int, int]:
-    """Give what the workspace is counted to keep, after holding it against the rows."""
-    with access.bound(workspace.id):
-        live = list(Session.objects.filter(life="live"))
-        assert door.usage() == (len(live), sum(row.stored_bytes for row in live))
-        sizes = Item.objects.filter(session__life="live").values_list("item_bytes", flat=True)
-        assert sum(sizes) == door.usage()[1]
-        return door.usage()
 
 
 def test_a_session_ends_when_it_is_idle(clock: Clocked) -> None:

@@ -19,6 +19,7 @@ from lastro.history.errors import (
     DecisionHistoryStorageUnsafe,
 )
 from lastro.history.stores.sqlite.files import SIDES
+from lastro.testing.uses import Clock
 
 KEY = SessionKey("support", session_id="s")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -249,6 +250,17 @@ def test_deleted_words_are_gone(folder: Path) -> None:
     store.delete(KEY)
     store.close()
     assert b"CANARY" not in b"".join(name.read_bytes() for name in folder.iterdir())
+
+
+def test_expired_words_are_gone(folder: Path) -> None:
+    """HI-4: an expired session is purged from the file at the next access to any other."""
+    clock = Clock()
+    store = SqliteStore(folder / "store.sqlite", ttl=100, clock=clock)
+    store.transact(KEY, lambda _: Outcome(None, (NewItem({"content": "CANARY"}),)))
+    clock.move(100)
+    assert store.read(SessionKey("support", session_id="other")) is None
+    store.close()
+    assert b"CANARY" not in (folder / "store.sqlite").read_bytes()
 
 
 def test_import_needs_no_network_client() -> None:

@@ -267,6 +267,35 @@ def test_cancelled_decision_leaves_the_session_free(tmp_path: Path) -> None:
         store.close()
 
 
+def test_closed_coroutine_leaves_the_session_free(tmp_path: Path) -> None:
+    """HI-3: a decision whose coroutine is closed, and never awaited to its end, is over."""
+
+    async def closed(store: HistoryStore) -> None:
+        async def operation(_: View | None) -> Outcome[None]:
+            await asyncio.Event().wait()
+            return Outcome(None)
+
+        running = store.atransact(KEY, operation)
+        future = running.send(None)
+        while future is not None and not await waited(future, store):
+            future = running.send(None)
+        running.close()
+
+    async def waited(future: "asyncio.Future[object]", store: HistoryStore) -> bool:
+        try:
+            store.read(KEY)
+        except DecisionHistoryBusy:
+            return True
+        await asyncio.wait((future,))
+        return False
+
+    for store in stores(tmp_path):
+        asyncio.run(closed(store))
+        append(store)
+        assert count(store) == 1
+        store.close()
+
+
 def test_loop_goes_on_while_the_file_is_locked(tmp_path: Path) -> None:
     """HI-3: while somebody holds the file's lock the store waits, and the event loop does not."""
     file = tmp_path / "store.sqlite"

@@ -74,7 +74,8 @@ class Author:
             self.pay(share=0.3)
         if not self.happens("unanswered"):
             self.respond(())
-        self.pay(share=0.5)
+        if self.pay(share=0.5) and self.chance.random() < 0.5:
+            self.round()
 
     def round(self) -> None:
         calls = [self.call(place) for place in range(self.chance.choice([1, 1, 2, 4]))]
@@ -119,11 +120,13 @@ class Author:
             for message in self.writer.results(part, extra=extra):
                 self.keep(message, **members)
 
-    def pay(self, *, share: float) -> None:
-        for owed in list(self.owed):
-            if self.chance.random() < share:
-                self.owed.remove(owed)
-                self.answer([owed])
+    def pay(self, *, share: float) -> bool:
+        """Bring some of the results that are owed; say whether any came."""
+        paid = [owed for owed in self.owed if self.chance.random() < share]
+        for owed in paid:
+            self.owed.remove(owed)
+            self.answer([owed])
+        return bool(paid)
 
     def call(self, place: int) -> Made:
         name = f"call_{place}" if self.habits.repeated_ids else f"call_{self.number}_{place}"

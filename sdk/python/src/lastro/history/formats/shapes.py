@@ -113,9 +113,9 @@ class Format:
         """Give the calls or results at these places other ids."""
         return message
 
-    def follows(self, message: Message, before: Message | None) -> str:
-        """Name the rule that is broken where a response directly follows a message; "" for none."""
-        return ""
+    def must_join(self, first: Message, second: Message) -> bool:
+        """Say whether two messages in a row are refused as two, and taken as one."""
+        return False
 
     def not_executed(self, call: Call) -> Message:
         """Write the result of a call that was not executed, marked as such."""

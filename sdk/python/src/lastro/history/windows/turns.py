@@ -176,6 +176,7 @@ class Reader:
         lost = frozenset(place for place, step in rounds.items() if step is None)
         found = [step for step in rounds.values() if step is not None]
         beside = self._latest is not None and bool(found) and all(step is self._latest for step in found)
+        beside = beside and not (entry.reading.mixed and self._is_headless)
         if beside and self._latest is not None:
             self._latest.beside.append(entry)
         rest = entry.reading.mixed and not beside and (bool(found) or self._has_begun)
@@ -190,6 +191,11 @@ class Reader:
             return None
         match[1].answers.append(Answer(entry, result))
         return match[0]
+
+    @property
+    def _is_headless(self) -> bool:
+        """Say whether no user spoke before, so that only what a user says here can begin a window."""
+        return self.form.starts_with_input and self._whole and len(self.turns) == 1
 
     @property
     def _has_begun(self) -> bool:

@@ -91,8 +91,6 @@ class Server:
         made = Stretch(opening, units, torn, turn.is_expired)
         if turn.is_expired:
             _expire(made, turn, self)
-        else:
-            _require_order(made, self.form)
         return made
 
     def place_of(self, entry: Entry) -> int:
@@ -240,18 +238,3 @@ def _expire(stretch: Stretch, turn: Turn, server: Server) -> None:
     units = [server.expired(entries) for entries in parts]
     units += [server.expired([entry]) for entry in turn.empty]
     stretch.units = sorted(units, key=lambda unit: unit.first)
-
-
-def _require_order(stretch: Stretch, form: Format) -> None:
-    """Leave out what must not stand directly before the response behind it."""
-    before: Unit | None = None
-    for unit in stretch.all:
-        if not unit.pieces:
-            continue
-        rule = form.follows(unit.pieces[0].message, before.pieces[-1].message) if before else ""
-        if before is not None and rule:
-            ids = [id for piece in before.pieces for id in piece.ids]
-            before.flaws += [(Flaw(rule), ids[0])]
-            before.omissions += [Omission(id, "repaired", rule) for id in ids]
-            before.pieces, before.is_exchange = [], False
-        before = unit

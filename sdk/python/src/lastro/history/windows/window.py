@@ -80,6 +80,11 @@ class _Chosen:
         return len(self.pieces) <= limits.max_messages and self.bytes <= limits.max_bytes
 
     @property
+    def is_joined(self) -> bool:
+        """Say whether some of its messages became one."""
+        return len(self.pieces) < sum(unit.count for unit in self.units)
+
+    @property
     def through(self) -> str:
         before = self.outline.before(self.cut)
         return self.outline.entries[before - 1].item.id if before > 0 else ""
@@ -107,7 +112,7 @@ class _Chosen:
         if self.summary is not None:
             message = summary_message(self.summary, form)
             pieces.insert(0, Piece(message, (), size_of(message)))
-        return list(_alternating(pieces, form)) if "strict-alternation" in words else pieces
+        return list(_joined(pieces, form, alternating="strict-alternation" in words))
 
 
 def _outline(tail: Tail, source: Items, request: Request) -> Outline:
@@ -168,8 +173,11 @@ def _within(outline: Outline, best: Cut, request: Request) -> Cut:
         place -= 1
     if place < 0:
         return _refuse(outline, request)
-    while place + 1 < len(outline.cuts) and "strict-alternation" in request.words:
-        if not _Chosen(outline, outline.cuts[place + 1], request).fits:
+    while (
+        place + 1 < len(outline.cuts)
+        and (longer := _Chosen(outline, outline.cuts[place + 1], request)).is_joined
+    ):
+        if not longer.fits:
             break
         place += 1
     return outline.cuts[place]
@@ -235,13 +243,19 @@ def _changed(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id for piece in pieces if piece.changed for id in piece.ids))
 
 
-def _alternating(pieces: Sequence[Piece], form: Format) -> Iterator[Piece]:
-    """Join what one role says in a row."""
+def _joined(pieces: Sequence[Piece], form: Format, *, alternating: bool) -> Iterator[Piece]:
+    """Join what one role says in a row: where a server never takes it as two, or where the dialect asks for it."""
     row: list[Piece] = []
     for piece in pieces:
-        if row and not form.joins(row[-1].message, piece.message):
+        if row and not _are_one(row[-1], piece, form, alternating=alternating):
             yield join(row, form) if len(row) > 1 else row[0]
             row = []
         row.append(piece)
     if row:
         yield join(row, form) if len(row) > 1 else row[0]
+
+
+def _are_one(first: Piece, second: Piece, form: Format, *, alternating: bool) -> bool:
+    if form.must_join(first.message, second.message):
+        return True
+    return alternating and form.joins(first.message, second.message)
