@@ -267,6 +267,32 @@ def test_cancelled_decision_leaves_the_session_free(tmp_path: Path) -> None:
         store.close()
 
 
+def test_decision_cancelled_while_the_file_is_locked(tmp_path: Path) -> None:
+    """HI-3: a reservation that is made after its decision was cancelled is given back."""
+    store = SqliteStore(tmp_path / "store.sqlite")
+    other = sqlite3.connect(tmp_path / "store.sqlite", isolation_level=None, check_same_thread=False)
+
+    async def operation(_: View | None) -> Outcome[None]:
+        pytest.fail("the operation ran")
+
+    async def cancelled() -> None:
+        other.execute("BEGIN IMMEDIATE")
+        task = asyncio.create_task(store.atransact(KEY, operation))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.sleep(0.01)
+        task.cancel()
+        other.execute("COMMIT")
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    append(store)
+    assert count(store) == 1
+    other.close()
+    store.close()
+
+
 def test_closed_coroutine_leaves_the_session_free(tmp_path: Path) -> None:
     """HI-3: a decision whose coroutine is closed, and never awaited to its end, is over."""
 
@@ -353,12 +379,19 @@ def test_no_connection_crosses_a_fork(tmp_path: Path) -> None:
     require_sound(file)
 
 
+def open_files() -> list[str]:
+    """Give the names of this process's open files, where the system tells them."""
+    folder = Path("/proc/self/fd")
+    return [os.readlink(file) for file in folder.iterdir() if file.is_symlink()] if folder.exists() else []
+
+
 def fork_and_append(store: HistoryStore, key: SessionKey) -> int:
     child = os.fork()
     if child:
         return child
     status = 1
     try:
+        assert not [name for name in open_files() if "store.sqlite" in name]
         for n in range(20):
             append(store, key, n=n)
         status = 0

@@ -203,9 +203,12 @@ def _line(conversation: Conversation, messages: Sequence[Message]) -> Conversati
 
 
 @st.composite
-def conversations(draw: st.DrawFn, provider: Provider, *, most_turns: int = 6) -> Conversation:
+def conversations(
+    draw: st.DrawFn, provider: Provider, *, most_turns: int = 6, expiring: bool = True
+) -> Conversation:
     """Draw conversations that came about as they should, whatever was late, lost on the way or has expired."""
-    habits = Habits(expired=draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])), repeated_ids=draw(st.booleans()))
+    expired = draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])) if expiring else 0.0
+    habits = Habits(expired=expired, repeated_ids=draw(st.booleans()))
     if draw(st.booleans()):
         habits = replace(habits, late=0.0, never=0.0, provisional=0.0, unanswered=0.0)
     seed, turns = draw(st.integers(0, 2**32)), draw(st.integers(0, most_turns))

@@ -25,6 +25,9 @@ T = TypeVar("T")
 Answer = Outcome[Any] | Sequence[Message | NewItem]
 """What an operation gives: the messages of its decision, or an outcome that has a result beside them."""
 
+Before = Callable[[View | None], Sequence[NewItem]]
+"""What a decision is given: items that its window shows already, and that are stored with its answer or not at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -51,6 +54,7 @@ class Decision:
     operation: Callable[[Turn], Any]
     leaf: str = ""
     observations: int = 0
+    before: Before = lambda view: ()  # noqa: ARG005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,17 +116,34 @@ class Draft:
         head = self._pinned(self._head(view), decision.pins)
         if view is None and self.resumed:
             self.settings.on_event(ResumedWithoutMessages(observations=decision.observations))
+        before = self._items(decision.before(view))
         composer = self._composer(view, decision.pins.provider, decision.leaf)
+        self._put_ahead(composer, view, before)
         window = yield from composer.window()
         turn = Turn(window, view.head if view is not None else None, composer)
         answer: Answer = yield lambda: decision.operation(turn)
-        return self._answered(view, head.with_(summary=composer.summary), answer, leaf=decision.leaf)
+        head = head.with_(summary=composer.summary)
+        return self._answered(view, head, answer, leaf=decision.leaf, before=before)
 
-    def _answered(self, view: View | None, head: Head, answer: Answer, *, leaf: str) -> Outcome[Any]:
-        if isinstance(answer, Outcome):
-            return self._kept(view, answer.result, branched(self._items(answer.append), leaf), head=head)
-        items = branched(self._items(answer), leaf)
-        return self._kept(view, tuple(item.id for item in items), items, head=head)
+    def _put_ahead(self, composer: Composer, view: View | None, before: Sequence[NewItem]) -> None:
+        """Let the window show what the decision is given; a result is one of an open call (HI-13)."""
+        for place, item in enumerate(before):
+            body_of(item, pointer=f"/before/{place}")
+        results = [item.message for item in before if item.kind == "observation"]
+        if results and view is not None:
+            OpenCalls(view, composer.provider, composer.leaf).answered_by(results)
+        if before:
+            stored = view.head.count if view is not None else 0
+            composer.put_ahead(before, after=stored)
+
+    def _answered(
+        self, view: View | None, head: Head, answer: Answer, *, leaf: str, before: tuple[NewItem, ...]
+    ) -> Outcome[Any]:
+        given = answer.append if isinstance(answer, Outcome) else answer
+        answered = self._items(given)
+        ids = tuple(item.id for item in answered)
+        result = answer.result if isinstance(answer, Outcome) else ids
+        return self._kept(view, result, branched((*before, *answered), leaf), head=head)
 
     def _kept(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lastro.history.formats.shapes import Flaw, Format
 from lastro.history.messages import is_sendable, sendable, size_of
@@ -42,9 +43,9 @@ class Unit:
         """Count its messages."""
         return len(self.pieces)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
-        """Count its bytes, with a comma for each message."""
+        """Count its bytes, with a comma for each message; asked for when it is whole."""
         return sum(piece.bytes + 1 for piece in self.pieces)
 
     def leave_out(self, reason: Reason, entries: Sequence[Entry], rule: str = "") -> None:
