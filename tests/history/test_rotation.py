@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 from uuid import UUID
 
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from history import encryption
 from history.models import Item, Session
 from history.services import rotation
 from tests.history.talk import Talk, assistant, user
@@ -99,3 +101,24 @@ def test_a_damaged_session_stops_no_other(house: House) -> None:
     with access.bound(house.workspace.id):
         assert Session.objects.get(id=damaged.session_id).data_key_id == key
     assert other.messages() == [user("two")]
+
+
+@pytest.mark.parametrize("read", ["read", "window"])
+def test_a_reader_meets_no_old_key(house: House, monkeypatch: pytest.MonkeyPatch, read: str) -> None:
+    """PL-12: a reader who opened the key just before all was sealed under another one reads what is there now."""
+    talk = house.talk("one", subject=ANA)
+    before = talk.window().body if read == "window" else talk.call("read").body
+    opened: list[Any] = []
+    open_key = encryption.session_key
+
+    def open_then_rotate(*arguments: Any) -> Any:
+        key = open_key(*arguments)
+        if not opened:
+            opened.append(key)
+            rotate(house)
+        return key
+
+    monkeypatch.setattr(encryption, "session_key", open_then_rotate)
+    answer = talk.window() if read == "window" else talk.call(read)
+    assert (answer.status, answer.body) == (200, before)
+    assert len(opened) == 1
