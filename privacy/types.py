@@ -27,6 +27,7 @@ class FeatureEffect(msgspec.Struct, frozen=True):
     bytes: int = 0
     profiles: int = 0
     agents: int = 0
+    sessions: int = 0
 
 
 class Preview(msgspec.Struct, frozen=True):

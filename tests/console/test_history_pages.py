@@ -223,3 +223,14 @@ def test_a_shorter_retention_counts_at_once(home: WorkspaceRef, talk: Talk) -> N
     sweep_all()
     with access.bound(home.id):
         assert not Session.objects.exists()
+
+
+@pytest.mark.parametrize("turns_on", [True, False])
+def test_switching_it_names_the_effect(home: WorkspaceRef, talk: Talk, *, turns_on: bool) -> None:
+    """PR-2, CO-5: the dialog says how many sessions of how many people are reached again, or not any more."""
+    if turns_on:
+        factories.switch(home, "history", on=False)
+    text = person(home, "security").get(at(home, "features/history/change/")).content.decode()
+    word = "1 kept session can be reached again" if turns_on else "1 session ("
+    assert word in " ".join(text.split())
+    assert "Profiles concerned: 1." in text
