@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from history.encryption import session_key
 from history.models import Item, Session
 from tests.factories import scope
 from tests.history.talk import Talk, items, user
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from tests.privacy.packages import build, link
 from workspaces import access
+from workspaces.errors import KeyDestroyed
 from workspaces.models import ErasedItem, RetiredKey, WrappedKey
 
 
@@ -40,9 +42,15 @@ def test_reads_end_with_the_approval(house: House, target: str) -> None:
     other = house.talk("three", subject=BRUNO, conversation_id=scope()["id"])
     value: Any = {"profile": str(house.profile_of(ANA)), "handle": ANA, "conversation": place["id"]}[target]
 
+    with access.bound(house.workspace.id):
+        row = Session.objects.get(handle__profile_id=house.profile_of(ANA))
+        assert session_key(house.workspace, row)
+
     asked = house.forget(target, value)
     assert asked.status == 202
     assert gone(talk)
+    with access.bound(house.workspace.id), pytest.raises(KeyDestroyed):
+        session_key(house.workspace, row)
     counts = erased(house, asked)
 
     people = {} if target == "conversation" else {"handles": 1, "profiles": 1}
