@@ -1,7 +1,6 @@
 """Sealing and opening the messages and the summary of a session (PL-12)."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
@@ -13,12 +12,12 @@ from workspaces.types import Key, WorkspaceRef
 
 
 class Opened(msgspec.Struct, frozen=True, array_like=True):
-    """What the ciphertext of an item says."""
+    """What the ciphertext of an item says; the message as JSON, byte for byte as it was appended."""
 
     id: str
     parent: str
     key: str
-    message: dict[str, Any]
+    message: msgspec.Raw
 
 
 def session_key(workspace: WorkspaceRef, session: Session) -> Key:

@@ -53,7 +53,7 @@ class Session(TenantModel):
     reservation_hash = models.BinaryField(max_length=32, null=True)
     reservation_id = models.UUIDField(null=True)
     reserved_at = models.DateTimeField(null=True)
-    worker = models.CharField(max_length=128, default="")
+    worker = models.CharField(max_length=200, default="")
     begin_mac = models.BinaryField(max_length=32, default=bytes)
     # What `abort` goes back to: where the branch ended, and the last position, when it was reserved.
     base_leaf = models.PositiveIntegerField(default=0)

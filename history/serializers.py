@@ -1,7 +1,7 @@
 """The shapes of history on the wire (HI-21). Ids travel in bodies only."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -9,8 +9,10 @@ from msgspec import Meta
 
 from history.types import Identity, Kind, Naming, StoredItem, SummaryValue
 from lastro.history.records import ContentMode, Interface, NewItem, Pins, Provider
+from workspaces.errors import InvalidInput
 from workspaces.http.serializers import HandleShape, handle_value
-from workspaces.types import Moment
+from workspaces.rules import handles
+from workspaces.types import FieldProblem, Moment
 
 MAX_ITEMS = 1000
 _TEXT = r"^(?![\s\S]*\x00)"
@@ -70,8 +72,13 @@ class ItemShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Items = Annotated[tuple[ItemShape, ...], Meta(max_length=MAX_ITEMS)]
+SubjectText = Annotated[
+    str,
+    Meta(min_length=1, max_length=600, pattern=_TEXT, description="`type:value` or `type:namespace:value`."),
+]
 Subject = Annotated[
-    HandleShape | None, Meta(description="The person whom the session is about; erasure finds it by them.")
+    HandleShape | SubjectText | None,
+    Meta(description="The person whom the session is about; erasure finds it by them."),
 ]
 Conversation = Annotated[
     str,
@@ -94,7 +101,7 @@ class BeginHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pins: PinsShape | None = None
     worker: Annotated[
         str,
-        Meta(max_length=128, pattern=_TEXT, description="A label of the worker, shown to who finds it busy."),
+        Meta(max_length=200, pattern=_TEXT, description="A label of the worker, shown to who finds it busy."),
     ] = ""
 
 
@@ -176,15 +183,29 @@ class RecoverHistory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: Annotated[UUID | None, Meta(description="The id by which the console lists the reservation.")] = None
 
 
-class ListRecords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose records to list."""
+class ListItems(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which items of a session to list."""
 
     session: SessionShape
+    of: Annotated[
+        Literal["opaque", "path", "instructions", "key"],
+        Meta(
+            description="`opaque`: the records that were not removed, newest first. `path`: messages from a leaf to "
+            "the root. `instructions`: those that stand first on it. `key`: what a key stored."
+        ),
+    ] = "opaque"
+    leaf: Annotated[str, _NAME, Meta(description="Where the path begins; empty: the session's own leaf.")] = (
+        ""
+    )
+    key: Annotated[str, _NAME, Meta(description="For `key`: the caller's own.")] = ""
     cursor: Annotated[
-        Annotated[str, Meta(max_length=20, pattern=r"^[0-9]+\Z")] | None,
+        Annotated[str, Meta(max_length=10, pattern=r"^[0-9]{1,10}(?![\s\S])")] | None,
         Meta(description="`next_cursor` of the page before."),
     ] = None
-    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    reservation: Annotated[Token | None, Meta(description="With it, what its decision appended is seen.")] = (
+        None
+    )
 
 
 class RemoveRecords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -210,8 +231,8 @@ class SessionRecovered(msgspec.Struct, frozen=True):
     recovered: bool
 
 
-class Records(msgspec.Struct, frozen=True):
-    """The records of a session, newest first, without those that were removed."""
+class ListedItems(msgspec.Struct, frozen=True):
+    """A page of a session's items."""
 
     items: tuple[StoredItem, ...]
     next_cursor: Annotated[str | None, Meta(description="The `cursor` of the next page, null on the last.")]
@@ -228,9 +249,15 @@ def identity_of(shape: SessionShape) -> Identity:
     return Identity(shape.namespace, shape.session_id, shape.run_id, shape.invocation_id, shape.agent_ref)
 
 
-def naming_of(conversation_id: str, subject: HandleShape | None) -> Naming:
+def naming_of(conversation_id: str, subject: HandleShape | str | None) -> Naming:
     """Give whom and what a session names, canonical, or refuse it with pointers (422)."""
-    return Naming(conversation_id, handle_value(subject, "/subject") if subject else None)
+    if not isinstance(subject, str):
+        return Naming(conversation_id, handle_value(subject, "/subject") if subject else None)
+    try:
+        return Naming(conversation_id, handles.parse_text(subject))
+    except InvalidInput as error:
+        sentence = "A subject is named as <type>:<value> or <type>:<namespace>:<value>."
+        raise InvalidInput(errors=(FieldProblem("/subject", "wrong_form", sentence),)) from error
 
 
 def pins_of(shape: PinsShape | None) -> Pins | None:

@@ -1,7 +1,7 @@
 """Values that travel through history."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
@@ -119,6 +119,7 @@ class Begun(msgspec.Struct, frozen=True):
 
     reservation: Annotated[str, Meta(description="Keep it from others: who has it extends the session.")]
     since: Moment
+    is_new: Annotated[bool, Meta(description="Whether this request made the session.")]
     head: SessionHead
 
 
@@ -140,7 +141,7 @@ class StoredItem(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     parent: str
     kind: Kind
-    message: dict[str, Any]
+    message: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
     key: str
     provisional: bool
     recorded_at: Moment
@@ -165,7 +166,7 @@ class OmissionValue(msgspec.Struct, frozen=True):
 class WindowRead(msgspec.Struct, frozen=True):
     """Messages ready to send, and the account of how they were chosen (HI-9 to HI-11)."""
 
-    messages: tuple[dict[str, Any], ...]
+    messages: Annotated[tuple[msgspec.Raw, ...], Meta(extra_json_schema={"items": {"type": "object"}})]
     items: Annotated[
         tuple[str, ...], Meta(description="The id of each message, empty for one that was added.")
     ]
@@ -180,6 +181,17 @@ class WindowRead(msgspec.Struct, frozen=True):
         str, Meta(description="Why a stored summary is not served, empty where it is.")
     ]
     through: Annotated[str, Meta(description="The last item before the window, which a summary must cover.")]
+
+
+class ListWish(msgspec.Struct, frozen=True, kw_only=True):
+    """Which items to list; `holds` is the hash of a reservation's token."""
+
+    of: Literal["opaque", "path", "instructions", "key"] = "opaque"
+    leaf: str = ""
+    key: str = ""
+    cursor: int | None = None
+    limit: int = 50
+    holds: bytes = b""
 
 
 class WindowWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +232,7 @@ class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="reco
     recorded_at: Moment
     expires_at: Moment | None
     is_readable: bool
-    message: dict[str, Any] | None
+    message: msgspec.Raw | None
 
 
 class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):

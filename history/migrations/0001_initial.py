@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
                 ("reservation_hash", models.BinaryField(max_length=32, null=True)),
                 ("reservation_id", models.UUIDField(null=True)),
                 ("reserved_at", models.DateTimeField(null=True)),
-                ("worker", models.CharField(default="", max_length=128)),
+                ("worker", models.CharField(default="", max_length=200)),
                 ("begin_mac", models.BinaryField(default=bytes, max_length=32)),
                 ("base_leaf", models.PositiveIntegerField(default=0)),
                 ("base_position", models.PositiveIntegerField(default=0)),

@@ -3,15 +3,16 @@
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
+import msgspec
 from django.db.models import Q, QuerySet
 
 from history import access, encryption
 from history.documents import retention_of
 from history.models import Item, Session
-from history.selectors.items import BESIDE, is_expired, unremoved_records
+from history.selectors.expiry import expired_positions
+from history.selectors.items import BESIDE, unremoved_records
 from history.selectors.sessions import is_live, summary_of, valid_until
 from history.types import ExportedMessage, ExportedSession, Retention
 from workspaces.documents import Live
@@ -61,6 +62,7 @@ def opened_records(
     try:
         key = encryption.session_key(workspace, session)
         opaque = _opaque(workspace, session, key, now=now)
+        expired = _expired(workspace, session, key, now=now)
         summary = summary_of(workspace, session, key, now=now)
     except KeyDestroyed:
         return
@@ -70,7 +72,7 @@ def opened_records(
         return
     yield _session(session, retention, summary=summary.text if summary else None)
     for row in _rows(session):
-        if not is_expired(row, now=now) and (row.kind != Item.Kind.OPAQUE or row.position in opaque):
+        if row.position in opaque if row.kind == Item.Kind.OPAQUE else row.position not in expired:
             message, key = _opened(workspace, session, row, key)
             yield _message(session, row, message)
 
@@ -79,6 +81,12 @@ def _opaque(workspace: WorkspaceRef, session: Session, key: Key, *, now: datetim
     """Give the places of the other frameworks' records that no removal took."""
     records = list(access.items_of(session).filter(kind__in=BESIDE, is_swept=False).order_by("position"))
     return {row.position for row in unremoved_records(workspace, records, key, now=now)}
+
+
+def _expired(workspace: WorkspaceRef, session: Session, key: Key, *, now: datetime) -> set[int]:
+    """Give the places of the messages that have expired, with the exchanges that they belong to (HI-23)."""
+    rows = access.items_of(session).filter(is_swept=False).exclude(kind__in=BESIDE).defer("body")
+    return set(expired_positions(workspace, session, {row.position: row for row in rows}, key, now=now))
 
 
 def _rows(session: Session) -> Iterator[Item]:
@@ -109,9 +117,7 @@ def _session(
     )
 
 
-def _opened(
-    workspace: WorkspaceRef, session: Session, row: Item, key: Key
-) -> tuple[dict[str, Any] | None, Key]:
+def _opened(workspace: WorkspaceRef, session: Session, row: Item, key: Key) -> tuple[msgspec.Raw | None, Key]:
     """Open a message; where all was sealed again since under another key, as it is now, and go on with that key."""
     try:
         return encryption.open_item(workspace, row, key).message, key
@@ -128,7 +134,7 @@ def _opened(
     return None, key
 
 
-def _message(session: Session, row: Item, message: dict[str, Any] | None) -> ExportedMessage:
+def _message(session: Session, row: Item, message: msgspec.Raw | None) -> ExportedMessage:
     return ExportedMessage(
         session=session.id,
         position=row.position,

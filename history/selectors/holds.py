@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -29,7 +28,7 @@ class HeldMessage(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     recorded_at: datetime | None
     kept_at: datetime | None
-    message: dict[str, Any] | SummaryValue
+    message: msgspec.Raw | SummaryValue
 
 
 def kept_items(hold: Hold) -> QuerySet[KeptItem]:
@@ -76,7 +75,7 @@ def count_held(hold: Hold, scopes: Collection[bytes]) -> int:
 
 def _kept(workspace: WorkspaceRef, kept: KeptItem) -> HeldMessage:
     key = encryption.open_key_of(workspace, kept.handle_id, kept.data_key_id)
-    message: dict[str, Any] | SummaryValue
+    message: msgspec.Raw | SummaryValue
     if kept.kind == KeptItem.SUMMARY:
         session = Session(id=kept.session_id, summary=kept.body, summary_version=kept.position)
         message = encryption.open_summary(workspace, session, key)
@@ -116,7 +115,7 @@ def _held(
     kind: str,
     position: int,
     recorded_at: datetime | None,
-    message: dict[str, Any] | SummaryValue,
+    message: msgspec.Raw | SummaryValue,
 ) -> HeldMessage:
     return HeldMessage(
         session_id=session.id,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+import msgspec
 from django.db.models import Q, QuerySet
 
 from history import access, encryption
@@ -12,7 +13,7 @@ from lastro.history.records import Item as ItemValue
 from lastro.history.records import NewItem
 from lastro.history.stores.appends import Row
 from lastro.history.stores.appends import without_removed as unremoved
-from lastro.history.stores.encoding import written
+from lastro.history.stores.encoding import decoded, written
 from workspaces.types import Key, WorkspaceRef
 
 FIRST_PAGE, LARGEST_PAGE = 16, 256
@@ -31,7 +32,11 @@ class SessionItems:
         return map(self._value, self._path(self._position(leaf)))
 
     def instructions(self) -> Sequence[ItemValue]:
-        """Give the system and developer messages on the path."""
+        """Give the system and developer messages that stand first on the path."""
+        return [self._value(row) for row in self.leading_rows()]
+
+    def leading_rows(self) -> list[Item]:
+        """Give the rows of those, unopened."""
         rows = list(
             self._rows()
             .filter(is_leading=True, is_swept=False, position__lte=self._leaf)
@@ -40,7 +45,7 @@ class SessionItems:
         if rows and self._session.is_branched:
             path = self._positions_of_path()
             rows = [row for row in rows if row.position in path]
-        return [self._value(row) for row in rows]
+        return rows
 
     def leaf_name(self) -> str:
         """Give the id of the leaf, empty where nothing is there."""
@@ -183,7 +188,7 @@ def value_of(row: Item, opened: encryption.Opened) -> ItemValue:
         position=row.position,
         id=opened.id,
         parent=opened.parent,
-        message=opened.message,
+        message=decoded(bytes(opened.message)),
         kind=row.kind,  # type: ignore[arg-type]
         key=opened.key,
         provisional=row.is_provisional,
@@ -200,7 +205,7 @@ def stored_item(value: ItemValue) -> StoredItem:
         id=value.id,
         parent=value.parent,
         kind=value.kind,
-        message=value.message,
+        message=msgspec.Raw(written(value.message)),
         key=value.key,
         provisional=value.provisional,
         recorded_at=datetime.fromtimestamp(value.recorded_at, UTC),

@@ -1,5 +1,6 @@
 """Finding a session and saying what it is, without its messages (HI-2, HI-4, HI-6)."""
 
+import hmac
 from datetime import datetime
 
 from history import access, encryption
@@ -56,6 +57,11 @@ def pins_of(session: Session) -> PinsValue | None:
     if not session.provider:
         return None
     return PinsValue(session.provider, session.model, session.interface, session.content_mode)
+
+
+def is_held_by(session: Session, token_hash: bytes) -> bool:
+    """Tell whether a token, by its hash, is the one that reserves a session."""
+    return bool(token_hash) and hmac.compare_digest(bytes(session.reservation_hash or b""), token_hash)
 
 
 def end_of(session: Session, *, is_mine: bool) -> tuple[int, int]:

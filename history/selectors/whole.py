@@ -22,8 +22,9 @@ def opened_sessions(workspace: WorkspaceRef, *, now: datetime) -> Iterator[dict[
     retention = retention_of(documents.live("retention"))
     for session in each_session(Session.objects.all(), retention, now=now):
         for record in opened_records(workspace, session, retention, now=now):
-            beside = _named(session) if isinstance(record, ExportedSession) else {}
-            yield msgspec.to_builtins(record) | beside
+            # The message stays as it was received: it is written and not read.
+            told = {"record": record.__struct_config__.tag, **msgspec.structs.asdict(record)}
+            yield told | (_named(session) if isinstance(record, ExportedSession) else {})
 
 
 def _named(session: Session) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """The window of a session, and the whole of it (HI-6, HI-9 to HI-11)."""
 
-import hmac
 from datetime import UTC, datetime
 from typing import cast
+
+import msgspec
 
 from history.errors import HistoryMismatch, HistoryNotFound, answered
 from history.models import Session
 from history.selectors.again import again_if_resealed
 from history.selectors.items import IndexedItems, SessionItems, opened_items, position_of
-from history.selectors.sessions import end_of, head_of, require_idle, served_session, summary_of
+from history.selectors.sessions import end_of, head_of, is_held_by, require_idle, served_session, summary_of
 from history.types import (
     OmissionValue,
     Place,
@@ -19,6 +20,7 @@ from history.types import (
     WindowWish,
 )
 from lastro.history.records import Provider, Summary
+from lastro.history.stores.encoding import written
 from lastro.history.windows import Limits, Window, window_of
 from workspaces.errors import InvalidInput
 from workspaces.types import FieldProblem, Key
@@ -33,8 +35,7 @@ def read_window(
     Raises HistoryNotFound, HistoryMismatch, HistoryLimitExceeded, HistoryInvalid and InvalidInput.
     """
     session, key = served_session(place, retention, now=now)
-    is_mine = bool(holds) and hmac.compare_digest(bytes(session.reservation_hash or b""), holds)
-    leaf, up_to = end_of(session, is_mine=is_mine)
+    leaf, up_to = end_of(session, is_mine=is_held_by(session, holds))
     leaf = _leaf(session, key, wish.leaf, up_to) if wish.leaf else leaf
     kind = IndexedItems if session.provider else SessionItems
     items = kind(place.workspace, session, key, leaf=leaf, up_to=up_to)
@@ -100,7 +101,7 @@ def _summary(summary: SummaryValue | None) -> Summary | None:
 
 def _answer(window: Window) -> WindowRead:
     return WindowRead(
-        messages=window.messages,
+        messages=tuple(msgspec.Raw(written(message)) for message in window.messages),
         items=window.items,
         message_count=window.message_count,
         bytes=window.bytes,

@@ -21,6 +21,7 @@ from history.types import Place as SessionPlace
 from lastro.history.formats import opens_turn
 from lastro.history.records import Message, NewItem, Provider
 from lastro.history.stores.appends import Append, Place, Row
+from lastro.history.stores.encoding import decoded
 from workspaces import barriers
 from workspaces.rules.barriers import require_made_after
 from workspaces.types import Key, WorkspaceRef
@@ -125,7 +126,6 @@ def _insert(
 
 
 def _sealed(workspace: WorkspaceRef, session: Session, key: Key, row: Row, *, parent: int) -> Item:
-    message = msgspec.json.decode(row.body)
     item = Item(
         id=uuid4(),
         session=session,
@@ -136,12 +136,14 @@ def _sealed(workspace: WorkspaceRef, session: Session, key: Key, row: Row, *, pa
         key_mac=encryption.dedupe_mac(key, row.key) if row.key else None,
         item_bytes=len(row.body),
         is_leading=row.leading,
-        opens_turn=opens_turn_of(session, message),
+        opens_turn=opens_turn_of(session, decoded(row.body)),
         is_provisional=row.provisional,
         recorded_at=datetime.fromtimestamp(row.recorded_at, UTC),
         expires_at=datetime.fromtimestamp(row.expires_at, UTC) if row.expires_at is not None else None,
     )
-    encryption.seal_item(workspace, item, encryption.Opened(row.id, row.parent, row.key, message), key)
+    encryption.seal_item(
+        workspace, item, encryption.Opened(row.id, row.parent, row.key, msgspec.Raw(row.body)), key
+    )
     return item
 
 

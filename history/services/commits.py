@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from history import access, encryption
-from history.errors import HistoryMessageInvalid, HistorySummaryInvalid
+from history.errors import HistoryMessageInvalid, answered
 from history.models import Item, Session
 from history.rules import sessions as rules
 from history.selectors.items import position_of
@@ -14,8 +14,12 @@ from history.services import lives
 from history.services.appends import extend, opens_turn_of
 from history.services.names import name_session
 from history.services.reservations import reserved_session
-from history.types import Appended, CommitWish, Place, Retention, SummaryValue
+from history.types import Appended, CommitWish, Naming, Place, Retention, SummaryValue
+from lastro.history.stores.encoding import decoded
+from lastro.history.summaries import require_summary
 from workspaces.types import FieldProblem, Key, WorkspaceRef
+
+MAX_SUMMARY_BYTES = 65_536
 
 
 @transaction.atomic
@@ -32,11 +36,20 @@ def commit(*, place: Place, wish: CommitWish, retention: Retention, now: datetim
     _move(session, key, wish.leaf)
     if wish.summary is not None:
         _summarize(place.workspace, session, key, wish.summary)
-    session.is_kept = True
-    lives.touch(session, retention, now=now)
+    if added.stored or _says_more(wish):
+        session.is_kept = True
+        lives.touch(session, retention, now=now)
+    if not session.is_kept:
+        lives.drop(place.workspace, session)
+        return added
     lives.free(session)
     session.save()
     return added
+
+
+def _says_more(wish: CommitWish) -> bool:
+    """Tell whether a decision leaves anything but items."""
+    return bool(wish.leaf or wish.pins or wish.summary or wish.naming != Naming())
 
 
 def _pin(workspace: WorkspaceRef, session: Session, key: Key, wish: CommitWish) -> None:
@@ -47,7 +60,8 @@ def _pin(workspace: WorkspaceRef, session: Session, key: Key, wish: CommitWish) 
     session.interface, session.content_mode = wish.pins.interface, wish.pins.content_mode
     rows = list(access.items_of(session).filter(opens_turn=None, is_swept=False))
     for row in rows:
-        row.opens_turn = opens_turn_of(session, encryption.open_item(workspace, row, key).message)
+        message = decoded(bytes(encryption.open_item(workspace, row, key).message))
+        row.opens_turn = opens_turn_of(session, message)
     Item.objects.bulk_update(rows, ["opens_turn"])
 
 
@@ -64,9 +78,9 @@ def _move(session: Session, key: Key, leaf: str) -> None:
 
 
 def _summarize(workspace: WorkspaceRef, session: Session, key: Key, summary: SummaryValue) -> None:
-    """Keep another summary; it must name an item that is here (HI-19)."""
-    if position_of(session, key, summary.through) is None:
-        raise HistorySummaryInvalid
+    """Keep another summary; whether it covers what left is asked by each window that would serve it (HI-19)."""
+    with answered():
+        require_summary(summary.text, max_bytes=MAX_SUMMARY_BYTES)
     session.summary_version += 1
     session.summary_expires_at = summary.expires_at
     encryption.seal_summary(workspace, session, summary, key)

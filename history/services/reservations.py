@@ -40,6 +40,7 @@ def begin(*, place: Place, wish: BeginWish, retention: Retention, now: datetime)
     return Begun(
         reservation=_token(session, key),
         since=session.reserved_at or now,
+        is_new=not session.is_kept,
         head=head_of(place.workspace, session, key, retention, now=now),
     )
 

@@ -1,9 +1,8 @@
 """What has expired leaves what is stored, in bounded batches, safe with many workers (HI-23, PR-20)."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import cast
 from uuid import UUID
 
 import msgspec
@@ -11,13 +10,12 @@ from django.db import transaction
 
 from history import access, encryption
 from history.models import HistorySweep, Item, Session
-from history.selectors.items import BESIDE, SessionItems, position_of, unremoved_records
+from history.selectors.expiry import expired_positions
+from history.selectors.items import BESIDE, unremoved_records
 from history.selectors.sessions import valid_until
 from history.selectors.sweeps import backlog, due_sessions, sessions_with_due_items
 from history.services import lives
 from history.types import Retention
-from lastro.history.records import Provider
-from lastro.history.windows import Limits, window_of
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.types import Key, WorkspaceRef
 
@@ -27,7 +25,6 @@ BATCH = 100
 ITEMS_BATCH = 20
 LOOK_AGAIN = timedelta(hours=1)
 KEPT_FOR = timedelta(days=30)
-_EVERYTHING = Limits(max_messages=2**31, max_bytes=2**40)
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -147,7 +144,7 @@ def _sweep(workspace: WorkspaceRef, session: Session, key: Key, *, now: datetime
     kept = {row.position for row in unremoved_records(workspace, records, key, now=now)}
     gone = [row for row in records if row.position not in kept]
     messages = {row.position: row for row in rows if row.kind not in BESIDE}
-    emptied = [messages[at] for at in _expired(workspace, session, messages, key, now=now)]
+    emptied = [messages[at] for at in expired_positions(workspace, session, messages, key, now=now)]
     session.item_count -= len(gone) + len(emptied)
     session.stored_bytes -= sum(row.item_bytes for row in (*gone, *emptied))
     Item.objects.filter(id__in=[row.id for row in gone]).delete()
@@ -158,41 +155,13 @@ def _sweep(workspace: WorkspaceRef, session: Session, key: Key, *, now: datetime
     return Swept(items=len(gone) + len(emptied))
 
 
-def _expired(
-    workspace: WorkspaceRef, session: Session, messages: Mapping[int, Item], key: Key, *, now: datetime
-) -> list[int]:
-    """List the messages that have expired, with the exchanges that they belong to (HI-23)."""
-    found = {at for at, row in messages.items() if row.expires_at is not None and row.expires_at <= now}
-    if not found or not session.provider:
-        return sorted(found)
-    leaves = messages.keys() - {row.parent for row in messages.values()}
-    for leaf in leaves:
-        found |= _left_out(workspace, session, leaf, key, now=now) & messages.keys()
-    return sorted(found)
-
-
-def _left_out(workspace: WorkspaceRef, session: Session, leaf: int, key: Key, *, now: datetime) -> set[int]:
-    """Ask the window of a whole branch what it leaves out as expired: the rest of it is a conversation without that."""
-    items = SessionItems(workspace, session, key, leaf=leaf, up_to=session.last_position)
-    window = window_of(
-        items,
-        provider=cast(Provider, session.provider),
-        leaf=items.leaf_name(),
-        now=now.timestamp(),
-        limits=_EVERYTHING,
-        repair=True,
-    )
-    names = [left.item for left in window.omissions if left.reason == "expired"]
-    return {at for name in names if (at := position_of(session, key, name)) is not None}
-
-
 def _empty(workspace: WorkspaceRef, rows: Sequence[Item], key: Key) -> None:
     """Keep of messages no more than their ids, through which the path to what is older goes."""
     for row in rows:
         opened = encryption.open_item(workspace, row, key)
         row.is_swept, row.expires_at, row.key_mac, row.item_bytes = True, None, None, 0
         row.opens_turn = None
-        bare = encryption.Opened(opened.id, opened.parent, "", {})
+        bare = encryption.Opened(opened.id, opened.parent, "", msgspec.Raw(b"{}"))
         encryption.seal_item(workspace, row, bare, key)
     fields = ["is_swept", "expires_at", "key_mac", "item_bytes", "opens_turn", "body"]
     Item.objects.bulk_update(rows, fields)

@@ -7,6 +7,7 @@ from history.serializers import SessionShape, identity_of
 from history.types import Place, Retention
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
+from workspaces.rules import json
 from workspaces.rules.agents import require_agent
 
 NEEDS = Needs(feature=FEATURE, scope="history")
@@ -33,6 +34,8 @@ class HistoryView(ApiView):
     """A view of history; what it answers about one session comes from the key's own source."""
 
     tag = "History"
+    # What a provider's message holds is not ours to bound more than needed.
+    json_rules = json.Rules(max_depth=200, any_integer=True)
 
     @property
     def retention(self) -> Retention:

@@ -71,7 +71,12 @@ class BeginView(HistoryView):
             ),
             example(
                 "reserved",
-                {"reservation": EXAMPLE_TOKEN, "since": "2026-11-30T12:00:00Z", "head": EXAMPLE_HEAD},
+                {
+                    "reservation": EXAMPLE_TOKEN,
+                    "since": "2026-11-30T12:00:00Z",
+                    "is_new": False,
+                    "head": EXAMPLE_HEAD,
+                },
             ),
         ),
     )

@@ -1,14 +1,15 @@
-"""The routes of another framework's records (HI-25)."""
+"""The routes of a session's items, another framework's records among them (HI-25)."""
 
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from history import errors as refusals
-from history.selectors.records import list_records
-from history.serializers import ListRecords, Records, RemoveRecords
-from history.services.sessions import remove_records
-from history.types import Appended
+from history.selectors.records import list_items
+from history.serializers import ListedItems, ListItems, RemoveRecords
+from history.services.reservations import token_hash
+from history.services.sessions import noting_absence, remove_records
+from history.types import Appended, ListWish
 from history.views.base import EXAMPLE_SESSION, NEEDS, HistoryView
 from workspaces import errors
 from workspaces.http.openapi import example, idempotency_key, operation
@@ -18,12 +19,13 @@ class RecordsView(HistoryView):
     needs = {"POST": NEEDS}
 
     @operation(
-        summary="List a session's opaque records",
-        body=ListRecords,
-        answer=Records,
+        summary="List a session's items",
+        body=ListItems,
+        answer=ListedItems,
         refusals=(errors.AgentNotAllowed, refusals.HistoryIdentityMissing, refusals.HistoryNotFound),
         examples=(
-            example("the newest", {"session": EXAMPLE_SESSION}, is_request=True),
+            example("the newest records", {"session": EXAMPLE_SESSION}, is_request=True),
+            example("a whole path", {"session": EXAMPLE_SESSION, "of": "path"}, is_request=True),
             example(
                 "one checkpoint",
                 {
@@ -46,16 +48,20 @@ class RecordsView(HistoryView):
         ),
     )
     def post(self, request: Request) -> Response:
-        """List the records that were appended as `opaque` and not removed, newest first (HI-25)."""
-        shape = self.body(request, ListRecords)
-        items, following = list_records(
-            place=self.place(shape.session),
-            before=int(shape.cursor) if shape.cursor else None,
+        """List items of one kind, such as the opaque records that were not removed, newest first (HI-25)."""
+        shape = self.body(request, ListItems)
+        place, now = self.place(shape.session), timezone.now()
+        wish = ListWish(
+            of=shape.of,
+            leaf=shape.leaf,
+            key=shape.key,
+            cursor=int(shape.cursor) if shape.cursor else None,
             limit=shape.limit,
-            retention=self.retention,
-            now=timezone.now(),
+            holds=token_hash(shape.reservation) if shape.reservation else b"",
         )
-        return Response(Records(items, str(following) if following else None))
+        with noting_absence(place, now=now):
+            items, following = list_items(place=place, wish=wish, retention=self.retention, now=now)
+        return Response(ListedItems(items, str(following) if following else None))
 
 
 class RemoveRecordsView(HistoryView):

@@ -147,7 +147,7 @@ def _show_session(session: ExportedSession) -> Shown:
 
 
 def _show_message(message: ExportedMessage) -> Shown:
-    said = message.message or {}
+    said = msgspec.json.decode(message.message, type=dict[str, Any]) if message.message else {}
     rows = [
         ("Kind", message.kind if message.kind != "message" else "", ""),
         ("Recorded", _moment(message.recorded_at), ""),

@@ -20,6 +20,7 @@ from history.types import (
     Begun,
     CommitWish,
     Identity,
+    ListWish,
     Place,
     Retention,
     SessionHead,
@@ -79,8 +80,10 @@ class Clocked:
         self, *messages: dict[str, Any], token: str | None = None, create: bool = True, **members: Any
     ) -> Appended:
         """Add messages, each with the same other members of an item."""
-        naming = {name: members.pop(name) for name in ("conversation_id", "subject") if name in members}
-        body = {"session": {}, "items": items(*messages, **members), **naming}
+        naming: dict[str, Any] = {
+            name: members.pop(name) for name in ("conversation_id", "subject") if name in members
+        }
+        body: dict[str, Any] = {"session": {}, "items": items(*messages, **members), **naming}
         shape = msgspec.convert(body, AppendHistory)
         wish = AppendWish(
             items=items_of(shape.items),
@@ -126,12 +129,19 @@ class Clocked:
                 now=self.now,
             )
 
+    def messages(self) -> list[dict[str, Any]]:
+        """Read the messages of the whole session."""
+        return [msgspec.json.decode(item.message) for item in self.read().items]
+
+    def served(self, **wish: Any) -> list[dict[str, Any]]:
+        """Read the messages of the window."""
+        return [msgspec.json.decode(message) for message in self.window(**wish).messages]
+
     def records(self) -> tuple[StoredItem, ...]:
         """List the opaque records."""
         with access.bound(self.workspace.id):
-            found, _ = records.list_records(
-                place=self.place, before=None, limit=100, retention=self.retention, now=self.now
-            )
+            wish = ListWish(limit=100)
+            found, _ = records.list_items(place=self.place, wish=wish, retention=self.retention, now=self.now)
             return found
 
     def delete(self) -> bool:

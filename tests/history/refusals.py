@@ -33,7 +33,7 @@ def good(talk: Talk, path: str) -> dict[str, Any]:
     if path in {COMMIT, ABORT}:
         return named | {"reservation": talk.token()}
     talk.decide(*turns(1))
-    more: dict[str, Any] = {
+    more: dict[str, dict[str, Any]] = {
         FORK: {"to": session(), "at": talk.call("read").body["items"][-1]["id"]},
         "/v1/history/recover": {"worker_stopped": True},
     }
@@ -131,7 +131,7 @@ def _under(talk: Talk, path: str, token: str) -> dict[str, Any]:
 
 
 def _unsummarized(cast: Cast, path: str) -> Changes:
-    summary = {"text": "They asked.", "covers": 1, "digest": "0" * 64, "through": "nobody"}
+    summary = {"text": " ", "covers": 1, "digest": "0" * 64, "through": "nobody"}
     return _body(good(cast.talk(), path) | {"summary": summary})
 
 

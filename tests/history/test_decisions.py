@@ -1,5 +1,7 @@
 """Begin, append, commit and abort (HI-5, HI-21)."""
 
+from typing import Any
+
 import pytest
 
 from tests import factories
@@ -67,7 +69,11 @@ def test_anothers_session_is_an_unknown_one(talk: Talk, home: WorkspaceRef, what
     """HI-2, HI-21, X11: another source gets the same answer as for a session that nobody ever made."""
     talk.decide(user(), assistant())
     other = Talk(InProcess(factories.make_key(home, "history", source="voice bot")), **talk.session)
-    members = {"append": {"items": items(user())}, "window": {"provider": "openai.chat"}}.get(what, {})
+    needed: dict[str, dict[str, Any]] = {
+        "append": {"items": items(user())},
+        "window": {"provider": "openai.chat"},
+    }
+    members = needed.get(what, {})
     theirs, nobodys = other.call(what, **members), Talk(other.api).call(what, **members)
     assert theirs.status == 404
     assert theirs.body | {"request_id": ""} == nobodys.body | {"request_id": ""}

@@ -85,7 +85,7 @@ def test_a_begin_sent_again_tells_the_same_token(talk: Talk) -> None:
         ({"kind": "removal"}, "/append/0/message"),
     ],
 )
-def test_an_item_that_cannot_hang_is_refused(talk: Talk, over: dict[str, str], pointer: str) -> None:
+def test_an_item_that_cannot_hang_is_refused(talk: Talk, over: dict[str, Any], pointer: str) -> None:
     """HI-21: an id that is taken, a parent that is not there, a removal of nothing."""
     talk.append(user(), id="taken")
     answer = talk.append(user(), **over)

@@ -15,9 +15,12 @@ from tests.agentstate.rows import wrapping_key
 from tests.history.clock import Clocked
 from tests.history.talk import Talk, assistant, items, turns, user
 from workspaces import access, documents
+from workspaces.encryption import destroy_keys
 from workspaces.errors import SubjectErased
 from workspaces.models import Handle, Hold, Tombstone
+from workspaces.rules import handles
 from workspaces.scopes import scope_of
+from workspaces.selectors.profiles import handle_hash
 from workspaces.services.encryption import destroy_retired_keys
 from workspaces.types import WorkspaceRef
 
@@ -82,13 +85,11 @@ def test_a_person_who_is_named_later_holds_what_was_there(clock: Clocked, home: 
     assert after.items[:4] == before.items
     assert after.head.summary == before.head.summary
     assert clock.append(*turns(2), key="k1").stored == 0
-    assert list(clock.window().messages) == [*turns(2), user("It is Maria.")]
+    assert clock.served() == [*turns(2), user("It is Maria.")]
 
 
 def test_without_its_keys_a_session_is_unknown(clock: Clocked, home: WorkspaceRef) -> None:
     """PR-15, PR-11: a handle's key that is gone takes the session's messages with it."""
-    from workspaces.encryption import destroy_keys
-
     clock.append(user(), subject=MARIA)
     destroy_keys(home, clock.row().handle_id)
     for call in (clock.read, clock.window, clock.begin):
@@ -102,8 +103,9 @@ def test_an_erasure_voids_a_reservation(talk: Talk, home: WorkspaceRef) -> None:
     talk.append(user("before"))
     token = talk.token()
     erase(clock)
-    staged = {"items": items(user("late"))}
-    for what, more in (("append", staged), ("commit", staged), ("abort", {})):
+    staged: dict[str, Any] = {"items": items(user("late"))}
+    whats: list[tuple[str, dict[str, Any]]] = [("append", staged), ("commit", staged), ("abort", {})]
+    for what, more in whats:
         answer = talk.call(what, reservation=token, **more)
         assert (answer.status, answer.code) == (410, "subject_erased")
     assert talk.call("read").status == talk.window().status == talk.begin(create=False).status == 404
@@ -123,17 +125,15 @@ def test_late_items_do_not_come_back(clock: Clocked) -> None:
     clock.append(user("after"), recorded_at=(clock.now - timedelta(minutes=1)).isoformat())
     with pytest.raises(SubjectErased):
         clock.append(user("before"), recorded_at=made_before)
-    assert [item.message for item in clock.read().items] == [user("after")]
+    assert clock.messages() == [user("after")]
 
 
 @pytest.mark.parametrize("kind", ["handle", "scope"])
 def test_late_items_about_whom_was_erased(clock: Clocked, home: WorkspaceRef, kind: str) -> None:
     """PR-12, HI-22: a new session that names an erased person or conversation takes nothing from before."""
-    from workspaces.http.serializers import HandleShape, handle_value
-    from workspaces.selectors.profiles import handle_hash
 
     with access.bound(home.id):
-        person = handle_hash(home, handle_value(HandleShape(**MARIA), "/subject"))
+        person = handle_hash(home, handles.canonical(MARIA["type"], MARIA["value"], ""))
         place = scope_of(home, kind="conversation", id="c-4711").hash
         Tombstone.objects.create(
             kind=kind,
@@ -142,7 +142,7 @@ def test_late_items_about_whom_was_erased(clock: Clocked, home: WorkspaceRef, ki
             erased_at=clock.now,
             due_at=clock.now + timedelta(days=400),
         )
-    named = {"subject": MARIA, "conversation_id": "c-4711"}
+    named: dict[str, Any] = {"subject": MARIA, "conversation_id": "c-4711"}
     early = (clock.now - timedelta(seconds=1)).isoformat()
     with pytest.raises(SubjectErased):
         clock.append(user(), recorded_at=early, **named)
@@ -176,7 +176,7 @@ def test_begin_tells_that_nothing_is_there(clock: Clocked) -> None:
     begun = clock.begin()
     assert begun.head.count == 0
     clock.commit(begun.reservation, user("new"))
-    assert [item.message for item in clock.read().items] == [user("new")]
+    assert clock.messages() == [user("new")]
 
 
 def test_a_hold_keeps_what_ends(clock: Clocked, home: WorkspaceRef) -> None:
@@ -222,5 +222,5 @@ def test_a_workspace_has_a_key_of_its_own(home: WorkspaceRef, boreal: WorkspaceR
     ours, theirs = Clocked(home, id="same"), Clocked(boreal, id="same")
     ours.append(user("ours"))
     theirs.append(user("theirs"))
-    assert [item.message for item in ours.read().items] == [user("ours")]
+    assert ours.messages() == [user("ours")]
     assert ours.place.identity_hash != theirs.place.identity_hash

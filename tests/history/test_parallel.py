@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_one_key_at_once_is_one_message(clients: list[OverHttp]) -> None:
     """HI-21: appends with one key that overtake each other store once."""
     team = talks(clients)
     for number in range(4):
-        job = {"items": items(user(f"m{number}"), key=f"k{number}"), "create": True}
+        job: dict[str, Any] = {"items": items(user(f"m{number}"), key=f"k{number}"), "create": True}
         answers = in_parallel([partial(talk.call, "append", **job) for talk in team])
         assert statuses(answers) == {200: WORKERS}
         assert sum(answer.body["stored"] for answer in answers) == 1

@@ -16,7 +16,7 @@ def test_reading_does_not_renew_the_idle_time(clock: Clocked) -> None:
     clock.append(user())
     before = clock.read().head
     assert clock.wait(hours=12).read().head == before
-    assert clock.window().messages == (user(),)
+    assert clock.served() == [user()]
     clock.append(assistant())
     assert clock.read().head.valid_until > before.valid_until
 

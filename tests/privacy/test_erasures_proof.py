@@ -186,7 +186,7 @@ def opened(house: House, dump: Restored, said: Item) -> Any:
     ((body,),) = dump.rows("SELECT body FROM history_item WHERE id = %s", said.id)
     key = session_key(house.workspace, said.session)
     row = Item(id=said.id, session_id=said.session_id, position=said.position, body=body)
-    return open_item(house.workspace, row, key).message
+    return json.loads(bytes(open_item(house.workspace, row, key).message))
 
 
 class TestReceipts:
