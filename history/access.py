@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from history.models import Item, Session, Usage
 from history.types import Identity, Place
@@ -41,6 +41,12 @@ def ended_sessions(place: Place) -> QuerySet[Session]:
     """List the rows of a place that are not live: being erased, or tombstones, or kept by a hold."""
     rows = Session.objects.filter(identity_hash=place.identity_hash)
     return rows.exclude(life=Session.Life.LIVE, erasure_id=None)
+
+
+def erased_sessions(identity_hash: bytes) -> QuerySet[Session]:
+    """List the rows of a session that are being erased or were: `ended_at` is when reads of it ended (PR-12)."""
+    erased = Q(life=Session.Life.ERASED) | Q(erasure_id__isnull=False)
+    return Session.objects.filter(erased, identity_hash=identity_hash)
 
 
 def items_of(session: Session) -> QuerySet[Item]:

@@ -9,7 +9,7 @@ from uuid import uuid4
 import msgspec
 from django.db import transaction
 
-from history import encryption
+from history import access, encryption
 from history.errors import answered
 from history.models import Item, Session
 from history.rules.sessions import MAX_RETAINED_BYTES, require_room
@@ -94,9 +94,7 @@ def require_new(session: Session, items: Sequence[NewItem]) -> None:
 
 def require_after_tombstones(session: Session, oldest: datetime) -> None:
     """Refuse what is older than an erasure of an earlier life of the same session (PR-12)."""
-    erased = Session.objects.filter(
-        identity_hash=bytes(session.identity_hash), life=Session.Life.ERASED
-    ).order_by("-ended_at")
+    erased = access.erased_sessions(bytes(session.identity_hash)).order_by("-ended_at")
     last = erased.values_list("ended_at", flat=True).first()
     if last is not None:
         require_made_after(last, written_at=oldest)

@@ -31,7 +31,7 @@ def mark(erasure: Erasure, *, alone: Collection[bytes], is_again: bool = False) 
     if is_again:
         rows = rows.filter(Q(handle_id__in=erasure.handle_ids) | Q(created_at__lte=erasure.began_at))
     found = list(rows.select_for_update(of=("self",)).values_list("id", flat=True))
-    Session.objects.filter(id__in=found).update(erasure_id=erasure.id)
+    Session.objects.filter(id__in=found).update(erasure_id=erasure.id, ended_at=erasure.began_at)
     return len(found)
 
 

@@ -95,7 +95,7 @@ def session_to_extend(
 
 def _require_known_absent(place: Place, wish: AppendWish, *, now: datetime) -> None:
     """Refuse items that do not say when they were made, until their source knows that the session is gone (PR-12)."""
-    last = access.ended_sessions(place).filter(life=Session.Life.ERASED).order_by("-ended_at").first()
+    last = access.erased_sessions(place.identity_hash).order_by("-ended_at").first()
     if last is None or last.ended_at is None or all(item.recorded_at is not None for item in wish.items):
         return
     was_read = last.known_absent_at is not None

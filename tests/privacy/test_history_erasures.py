@@ -161,15 +161,17 @@ def test_packages_of_whom_a_conversation_names_end(house: House) -> None:
     assert not link(house.workspace, run)
 
 
+@pytest.mark.parametrize("is_over", [False, True])
 @pytest.mark.parametrize("again", ["same session", "same person", "same conversation"])
-def test_what_was_recorded_before_comes_too_late(house: House, again: str) -> None:
-    """PR-12: a late append that was recorded before the erasure is refused, and what was made after is taken."""
+def test_what_was_recorded_before_comes_too_late(house: House, again: str, *, is_over: bool) -> None:
+    """PR-12: what was recorded before the approval is refused from then on; what came later is taken."""
     place = scope()
     talk = house.talk(subject=ANA, conversation_id=place["id"])
     before = timezone.now()
     target, value = ("conversation", place["id"]) if again == "same conversation" else ("handle", ANA)
     house.forget(target, value)
-    house.work()
+    if is_over:
+        assert house.work() == [True]
     late, named = Talk(house.agent), dict[str, Any](subject=ANA)
     if again == "same session":
         late, named = Talk(house.agent, **talk.session), {}
@@ -183,8 +185,23 @@ def test_what_was_recorded_before_comes_too_late(house: House, again: str) -> No
     refused = append(before)
     assert (refused.status, refused.code) == (410, "subject_erased")
     with access.bound(house.workspace.id):
-        assert not Item.objects.exists()
+        assert Item.objects.count() == (0 if is_over else 1)
     assert append(timezone.now()).status == 200
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_what_does_not_say_when_it_was_made(house: House, *, is_over: bool) -> None:
+    """PR-12: it is refused until its source was told that the session is not there, from the approval on."""
+    talk = house.talk(subject=ANA)
+    house.forget("handle", ANA)
+    if is_over:
+        assert house.work() == [True]
+    refused = talk.append(user("late?"))
+    assert (refused.status, refused.code) == (410, "subject_erased")
+    assert talk.call("read").status == 404
+    assert talk.append(user("new")).status == 200
+    house.work()
+    assert talk.messages() == [user("new")]
 
 
 def test_an_erased_session_begins_anew(house: House) -> None:
