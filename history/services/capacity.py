@@ -22,18 +22,18 @@ def require_capacity(
 
     Far from a bound nobody waits; near it one request at a time asks, so that two together cannot pass it.
     """
-    if _is_near(retention):
+    kept, kept_bytes = access.usage()
+    if _is_near(retention, kept, kept_bytes):
         locks.lock(locks.number(b"history-capacity"))
         _make_room(workspace, retention, sessions=sessions, added_bytes=added_bytes, now=now)
-    kept, kept_bytes = access.usage()
+        kept, kept_bytes = access.usage()
     if sessions:
         require_room("max_sessions", needed=kept + sessions, allowed=retention.max_sessions)
     if added_bytes:
         require_room("max_store_bytes", needed=kept_bytes + added_bytes, allowed=retention.max_store_bytes)
 
 
-def _is_near(retention: Retention) -> bool:
-    sessions, kept_bytes = access.usage()
+def _is_near(retention: Retention, sessions: int, kept_bytes: int) -> bool:
     return (
         sessions + _AT_ONCE > retention.max_sessions
         or kept_bytes + _AT_ONCE * MAX_RETAINED_BYTES > retention.max_store_bytes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastro import Backoff, Lastro, Tuning
+from lastro import Backoff, Budgets, Lastro, Tuning
 from tests import factories
 from tests.clients.relay import Relay
 from tests.server import Server
@@ -15,6 +15,9 @@ from workspaces.types import WorkspaceRef
 
 QUICK = Tuning(backoff=Backoff(first=0.02, longest=0.2))
 """Late writes are tried again soon, so that a test need not wait."""
+
+PATIENT = Budgets(read=10.0, write=10.0, update=30.0)
+"""A machine that does other things too is slow, and not out of reach."""
 
 
 class Line:
@@ -52,7 +55,13 @@ def connect(shop: WorkspaceRef, server: Server) -> Iterator[Connect]:
     with ExitStack() as stack:
 
         def made(url: str = "", *, key: str = "", **options: Any) -> Lastro:
-            wanted = {"agent": "order-taker", "trust_env": False, "tuning": QUICK, **options}
+            wanted = {
+                "agent": "order-taker",
+                "trust_env": False,
+                "tuning": QUICK,
+                "budgets": PATIENT,
+                **options,
+            }
             client = Lastro(key or factories.make_key(shop), base_url=url or server.url, **wanted)
             stack.callback(client.close, 0.0)
             return client

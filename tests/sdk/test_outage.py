@@ -17,7 +17,7 @@ from lastro.errors import FeatureOff, OutboxFull, SubjectErased
 from lastro.outbox import MemoryOutbox
 from tests import factories
 from tests.api import OverHttp
-from tests.sdk.conftest import QUICK, Connect, Line
+from tests.sdk.conftest import PATIENT, QUICK, Connect, Line
 from tests.server import Server
 from workspaces.types import WorkspaceRef
 
@@ -207,6 +207,23 @@ def test_an_erasure_during_an_outage_wins(connect: Connect, line: Line) -> None:
     assert state.get().body == {}
 
 
+def test_a_clock_that_is_ahead(connect: Connect, line: Line) -> None:
+    """SD-4, PR-12: `written_at` is by the server's clock once that is known, so a wrong one brings nothing back."""
+    ahead = QUICK.chances.__class__(clock=lambda: time.time() + 3_600)
+    client = connect(line.url, tuning=Tuning(backoff=QUICK.backoff, chances=ahead))
+    state = client.conversation("o-17").state
+    state.put({"qty": 1})
+    line.cut.touch()
+    state.put({"qty": 2})
+    # A moment of the clock's resolution, so that the write is from before.
+    time.sleep(2)
+    forget(connect, "o-17")
+    line.mend()
+    assert client.flush(20)
+    assert [conflict.code for conflict in state.conflicts] == ["subject_erased"]
+    assert state.get().version == 0
+
+
 def test_a_write_from_before_an_erasure_is_raised(connect: Connect) -> None:
     """SD-11, PR-12: sent at once, it is an error."""
     early = time.time() - 60
@@ -316,7 +333,12 @@ def test_two_processes_share_a_file(connect: Connect, line: Line, shop: Workspac
 def test_async_outage_over_two_loops(line: Line, shop: WorkspaceRef, server: Server) -> None:
     """SD-1, SD-4, SD-7: the same from asyncio, with a client that a second event loop uses too."""
     client = AsyncLastro(
-        factories.make_key(shop), base_url=line.url, agent="order-taker", trust_env=False, tuning=QUICK
+        factories.make_key(shop),
+        base_url=line.url,
+        agent="order-taker",
+        trust_env=False,
+        tuning=QUICK,
+        budgets=PATIENT,
     )
     state = client.conversation("o-12").state
 
@@ -370,12 +392,17 @@ def child_works(client: Lastro, line: Line) -> bool:
 
 def test_a_call_ends_at_its_budget(connect: Connect, server: Server) -> None:
     """SD-7: a server that stands still makes a read degraded and a write pending; both go on once it does."""
-    client = connect(budgets=Budgets(read=0.1, write=0.2, attempt=0.5))
+    client = connect(budgets=Budgets(read=0.1, write=0.2, attempt=5))
     state = client.conversation("o-14").state
     state.put({"qty": 1})
+    assert client.flush(30)
+    latest = time.monotonic() + 30
     with server.held("reader"), server.held("writer"):
-        read = state.get()
-        assert (read.body, read.degraded) == ({"qty": 1}, True)
-        assert state.put({"qty": 2}).pending
+        # A process stands still a moment after it is told to.
+        while not (read := state.get()).degraded:
+            assert time.monotonic() < latest
+        assert read.body == {"qty": 1}
+        while not state.put({"qty": 2}).pending:
+            assert time.monotonic() < latest
     assert client.flush(30)
     assert (state.get().body, state.conflicts) == ({"qty": 2}, ())

@@ -18,7 +18,8 @@ from lastro.outbox import MemoryOutbox
 from lastro.replay import Executor
 from lastro.states.answers import Reply
 from lastro.states.backoff import Backoff
-from lastro.states.operations import Budgets, Chances, States, Tuning
+from lastro.states.operations import States
+from lastro.states.tuning import Budgets, Chances, Tuning
 from lastro.states.types import Body, StateName, StateRead
 from lastro.states.writes import Request, from_rfc3339, make_write
 
@@ -239,6 +240,7 @@ def steps_of(text: str) -> list[tuple[str, StateName]]:
 
 @settings(deadline=None, max_examples=300)
 @example(steps_of("merge erase cut merge update"))
+@example(steps_of("update_while_something_happens merge erase cut update"))
 @example(steps_of("merge cut wrong update_while_something_happens"))
 @example(steps_of("merge deafen merge mend get update_while_something_happens"))
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(NAMES)), max_size=25))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from lastro.errors import LastroError
     from lastro.outbox import FileOutbox, MemoryOutbox, Outbox
     from lastro.states.backoff import Backoff
-    from lastro.states.operations import Budgets, Tuning
+    from lastro.states.tuning import Budgets, Tuning
     from lastro.states.types import Conflict, Handle, StateCleared, StateName, StateRead, StateWritten
 
 _PLACES = {
@@ -16,7 +16,7 @@ _PLACES = {
     "lastro.errors": ("LastroError",),
     "lastro.outbox": ("FileOutbox", "MemoryOutbox", "Outbox"),
     "lastro.states.backoff": ("Backoff",),
-    "lastro.states.operations": ("Budgets", "Tuning"),
+    "lastro.states.tuning": ("Budgets", "Tuning"),
     "lastro.states.types": (
         "Conflict",
         "Handle",

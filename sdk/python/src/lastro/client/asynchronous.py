@@ -16,7 +16,7 @@ from lastro.client.scopes import Conversation, Scope, handle_of, object_id
 from lastro.errors import InvalidCall
 from lastro.outbox import Outbox
 from lastro.replay import Recorded
-from lastro.states.operations import Budgets, Tuning
+from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import (
     Body,
     Conflict,

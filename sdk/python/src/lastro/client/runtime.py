@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from lastro.errors import InvalidCall, ReplayEnded
 from lastro.outbox import FileOutbox, MemoryOutbox, Outbox
 from lastro.replay import Executor, Recorded
-from lastro.states.operations import Budgets, States, Tuning
+from lastro.states.operations import States
+from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import StateName, StateRead
 from lastro.transport import Http, Loop
 

@@ -22,7 +22,9 @@ from lastro.outbox.safety import make_safe
 from lastro.states.types import Conflict, StateName
 from lastro.states.writes import Write, conflict_of
 
-BUSY_SECONDS = 1.0
+OPEN_SECONDS = 10.0
+BUSY_MILLISECONDS = 1_000
+"""How long to wait for another process: at the opening, and within a call."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS writes (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -270,11 +272,12 @@ class FileOutbox:
     def _open(self) -> sqlite3.Connection:
         make_safe(self._path)
         connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self._path, timeout=OPEN_SECONDS, isolation_level=None, check_same_thread=False
         )
         # A rollback journal, since a write-ahead log keeps what was overwritten until its next checkpoint.
         connection.executescript(
             f"PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; {SCHEMA}"
+            f"PRAGMA busy_timeout = {BUSY_MILLISECONDS};"
         )
         self._connection = connection
         return connection

@@ -41,8 +41,9 @@ def _protect(path: Path, *, make: bool) -> None:
         kind = OutboxUnsafe if path.is_symlink() or path.is_dir() else OutboxUnavailable
         raise kind("it is no file that could be opened") from None
     try:
+        # A journal may be gone by now: another process has ended its change.
         found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_uid != os.getuid():
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_uid != os.getuid():
             raise OutboxUnsafe("it is no regular file of this user alone")
         os.fchmod(file, 0o600)
     finally:

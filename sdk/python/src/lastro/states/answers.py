@@ -17,6 +17,7 @@ Meaning = Literal["done", "conflict", "refused", "later", "strange"]
 Shape = Mapping[str, type]
 LATER = (408, 421, 425, 429)
 LONGEST_WAIT_SECONDS = 300.0
+SKEW_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,18 @@ def judge(reply: Reply | None, *, now: float, shape: Shape = MappingProxyType({}
         meaning: Meaning = "done" if body is not None and _has(body, shape) else "later"
         return Verdict(meaning, status=reply.status, request_id=request_id, value=body or {})
     return _problem(reply, body, request_id, now=now)
+
+
+def skew(reply: Reply, *, now: float) -> float | None:
+    """Give the seconds by which the server's clock is ahead of ours, none where it does not tell.
+
+    It tells in whole seconds and some time ago: what is less than SKEW_SECONDS is not told apart.
+    """
+    try:
+        ahead = parsedate_to_datetime(reply.headers.get("date", "")).timestamp() - now
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return ahead if abs(ahead) > SKEW_SECONDS else 0.0
 
 
 def _problem(reply: Reply, body: dict[str, Any] | None, request_id: str | None, *, now: float) -> Verdict:

@@ -6,17 +6,14 @@ once only where nothing waits.
 
 import asyncio
 import logging
-import random
 import time
-import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from lastro.errors import OutboxUnavailable
 from lastro.outbox.contract import Entry, Outbox
-from lastro.states.answers import NO_ANSWER, Reply, Verdict, judge
-from lastro.states.backoff import Backoff
+from lastro.states.answers import NO_ANSWER, Reply, Verdict, judge, skew
 from lastro.states.bodies import json_object
 from lastro.states.copies import (
     Copies,
@@ -28,6 +25,7 @@ from lastro.states.copies import (
     read_copy,
     unknown,
 )
+from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import Handle, StateCleared, StateName, StateRead, StateWritten, moment
 from lastro.states.writes import SHAPES, Kind, Request, Write, make_write, read_request
 
@@ -43,39 +41,6 @@ class Send(Protocol):
     """Sends a request; none is that no whole answer came before the deadline (by `time.monotonic`)."""
 
     def __call__(self, request: Request, *, deadline: float) -> Awaitable[Reply | None]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """How long a call may take, in seconds, connecting included (SD-7).
-
-    `read` and `write` bound one call each, `update` one with all its tries, `attempt` one late sending in the
-    background, `close` the last sending when a client is closed.
-    """
-
-    read: float = 0.25
-    write: float = 1.0
-    update: float = 3.0
-    attempt: float = 5.0
-    close: float = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Chances:
-    """Where times and random choices come from."""
-
-    clock: Callable[[], float] = time.time
-    random: Callable[[], float] = random.random
-    key: Callable[[], str] = lambda: uuid.uuid4().hex
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What hardly anybody changes: the pauses of late writes, how many local copies are kept, time and chance."""
-
-    backoff: Backoff = field(default_factory=Backoff)
-    max_copies: int = 10_000
-    chances: Chances = field(default_factory=Chances)
 
 
 class States:
@@ -96,6 +61,7 @@ class States:
         self._voided: dict[StateName, set[int]] = {}
         self._wake = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
+        self._skew = 0.0
         self._busy: set[StateName] = set()
         self._turns = asyncio.Semaphore(8)
 
@@ -110,7 +76,7 @@ class States:
         if verdict.meaning != "done":
             raise verdict.error
         self._voided.pop(name, None)
-        now = self._chances.clock()
+        now = self._now()
         read = read_copy(verdict.value, tick=self.copies.tick(), now=now)
         kept = self.copies.keep(name, after_read(self.copies.raw(name), read, began=began))
         return await self._shown(name, degraded=False, copy=kept if kept.is_known else read)
@@ -221,7 +187,7 @@ class States:
         self, name: StateName, kind: Kind, body: object, *, if_version: int | None, subject: Handle | None
     ) -> Write:
         checked = json_object(body, removes=kind != "cas")
-        now, key = self._chances.clock(), self._chances.key()
+        now, key = self._now(), self._chances.key()
         made = make_write(name, kind, body=checked, if_version=if_version, subject=subject, now=now, key=key)
         return replace(made, born=self.copies.tick(), born_by=self._me)
 
@@ -238,7 +204,7 @@ class States:
         if await self._kept(self._outbox.waiting, write.name):
             await self._deliver(write.name, deadline=deadline)
         waiting = await self._kept(self._outbox.waiting, write.name)
-        if write.if_version in self._voided.get(write.name, ()):
+        if self._is_void(write):
             return Verdict("conflict", CONFLICT, 412)
         verdict = None if waiting else await self._ask(write.request, deadline)
         if verdict is None or verdict.meaning == "later":
@@ -246,13 +212,21 @@ class States:
             return None
         return verdict
 
+    def _is_void(self, write: Write) -> bool:
+        """Tell whether a write demands a version that was only shown here, where another life could have it too."""
+        copy = self.copies.get(write.name, now=self._now())
+        is_partial = copy is not None and copy.version == 0 and bool(copy.over)
+        is_create = write.if_version == 0 and is_partial
+        return is_create or write.if_version in self._voided.get(write.name, ())
+
     async def _keep(self, write: Write, waiting: tuple[Write, ...], verdict: Verdict | None) -> None:
         now = self._chances.clock()
         wait = verdict.wait if verdict else None
         pause = self._backoff.pause(1, chance=self._chances.random(), asked=wait) if verdict else 0.0
-        copy = self.copies.get(write.name, now=now)
-        found = predict(copy, (*waiting, write), me=self._me, now=now)
-        before = predict(copy, waiting, me=self._me, now=now)
+        told = self._now()
+        copy = self.copies.get(write.name, now=told)
+        found = predict(copy, (*waiting, write), me=self._me, now=told)
+        before = predict(copy, waiting, me=self._me, now=told)
         is_told = write.kind != "clear" and found.version != before.version
         changed = found.version if is_told else None
         foreseen = replace(write, predicted=changed, epoch=found.epoch)
@@ -355,17 +329,17 @@ class States:
             epoch=value.get("epoch") or "none",
             began=began,
             tick=self.copies.tick(),
-            now=self._chances.clock(),
+            now=self._now(),
         )
         self.copies.keep(write.name, kept)
 
     def _cleared(self, name: StateName, verdict: Verdict) -> None:
         epoch = verdict.value.get("epoch") or "none"
-        self.copies.keep(name, after_clear(epoch=epoch, tick=self.copies.tick(), now=self._chances.clock()))
+        self.copies.keep(name, after_clear(epoch=epoch, tick=self.copies.tick(), now=self._now()))
 
     async def _shown(self, name: StateName, *, degraded: bool, copy: Copy | None = None) -> StateRead:
         """Give what is known of a state with the writes that wait on top of it."""
-        now = self._chances.clock()
+        now = self._now()
         copy = copy or self.copies.get(name, now=now)
         waiting = await self._kept(self._outbox.waiting, name)
         found = predict(copy, waiting, me=self._me, now=now)
@@ -380,9 +354,16 @@ class States:
             pending=len(waiting),
         )
 
+    def _now(self) -> float:
+        """Give the time by the server's clock, by which fields end and erasures are held against writes (PR-12)."""
+        return self._chances.clock() + self._skew
+
     async def _ask(self, request: Request, deadline: float) -> Verdict:
         reply = await self._send(request, deadline=deadline)
-        return judge(reply, now=self._chances.clock(), shape=SHAPES[request.path])
+        now = self._chances.clock()
+        found = skew(reply, now=now) if reply is not None else None
+        self._skew = self._skew if found is None else found
+        return judge(reply, now=now, shape=SHAPES[request.path])
 
     async def _kept(self, ask: Callable[..., T], *values: Any) -> T:
         """Ask the outbox, beside the loop where it waits for a disk."""
