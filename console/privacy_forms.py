@@ -49,6 +49,17 @@ class WhomForm(ProblemForm):
     )
 
 
+class RecoverForm(ProblemForm):
+    """Freeing a session: `reservation` names the decision that the page showed."""
+
+    reservation = forms.UUIDField(widget=forms.HiddenInput)
+    stopped = forms.BooleanField(
+        label=_("The worker has stopped"),
+        help_text=_("Look at its process first: two workers that decide at once spoil a conversation."),
+    )
+    reason = ReasonField()
+
+
 class ErasureForm(ProblemForm):
     """What every request for an erasure says."""
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from history.models import Item, Session, Usage
 from history.types import Identity, Place
@@ -23,7 +23,8 @@ def place_of(workspace: WorkspaceRef, source_id: UUID, identity: Identity) -> Pl
         identity.agent_ref,
     )
     hashed = encryption.keyed_hash(workspace, "history-session", *parts)
-    return Place(workspace, source_id, hashed, workspace.hash_key_id)
+    before = encryption.previous_hash(workspace, "history-session", *parts)
+    return Place(workspace, source_id, hashed, workspace.hash_key_id, before)
 
 
 def live_sessions() -> QuerySet[Session]:
@@ -33,14 +34,20 @@ def live_sessions() -> QuerySet[Session]:
 
 def live_session(place: Place, *, is_locked: bool = False) -> Session | None:
     """Give the live row of a place, locked until the transaction ends where it is to be changed."""
-    rows = live_sessions().filter(identity_hash=place.identity_hash)
+    rows = live_sessions().filter(identity_hash__in=place.hashes)
     return (rows.select_for_update(of=("self",)) if is_locked else rows).first()
 
 
 def ended_sessions(place: Place) -> QuerySet[Session]:
     """List the rows of a place that are not live: being erased, or tombstones, or kept by a hold."""
-    rows = Session.objects.filter(identity_hash=place.identity_hash)
+    rows = Session.objects.filter(identity_hash__in=place.hashes)
     return rows.exclude(life=Session.Life.LIVE, erasure_id=None)
+
+
+def erased_sessions(place: Place) -> QuerySet[Session]:
+    """List the rows of a session that are being erased or were: `ended_at` is when reads of it ended (PR-12)."""
+    erased = Q(life=Session.Life.ERASED) | Q(erasure_id__isnull=False)
+    return Session.objects.filter(erased, identity_hash__in=place.hashes)
 
 
 def items_of(session: Session) -> QuerySet[Item]:

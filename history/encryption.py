@@ -25,6 +25,11 @@ def session_key(workspace: WorkspaceRef, session: Session) -> Key:
     return encryption.open_key(workspace, session.handle_id, session.data_key_id)
 
 
+def open_key_of(workspace: WorkspaceRef, handle_id: UUID | None, data_key_id: UUID) -> Key:
+    """Open the data key of what a legal hold kept of a session (PR-16). Raises KeyDestroyed."""
+    return encryption.open_key(workspace, handle_id, data_key_id)
+
+
 def make_data_key(workspace: WorkspaceRef, handle_id: UUID | None, *, now: datetime) -> Key:
     """Make the data key of a session, wrapped by the key of the handle it names, else by the workspace's (PR-15)."""
     under = encryption.open_key(workspace, handle_id)

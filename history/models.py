@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from workspaces.models import Handle, Source, TenantModel
+from workspaces.models import Handle, Hold, Source, TenantModel
 
 
 class Session(TenantModel):
@@ -200,6 +200,39 @@ class Item(TenantModel):
                 name="items_due",
                 condition=models.Q(expires_at__isnull=False),
             ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class KeptItem(TenantModel):
+    """A message that a session lost under a legal hold, or a summary, sealed as it was until the hold ends (PR-16).
+
+    Of a summary the position is its version.
+    """
+
+    SUMMARY = "summary"
+
+    id = models.BigAutoField(primary_key=True)
+    hold = models.ForeignKey(Hold, on_delete=models.CASCADE, related_name="+", db_index=False)
+    session_id = models.UUIDField()
+    source_id = models.UUIDField()
+    conversation_hash = models.BinaryField(max_length=32, null=True)
+    hash_key_id = models.UUIDField()
+    handle_id = models.UUIDField(null=True)
+    data_key_id = models.UUIDField()
+    item_id = models.UUIDField()
+    kind = models.CharField(max_length=12)
+    position = models.PositiveIntegerField()
+    recorded_at = models.DateTimeField(null=True)
+    body = models.BinaryField()
+    kept_at = models.DateTimeField()
+
+    class Meta(TenantModel.Meta):
+        indexes = [
+            models.Index(fields=["workspace", "hold", "id"], name="items_of_a_hold"),
+            models.Index(fields=["workspace", "conversation_hash"], name="kept_of_a_conversation"),
         ]
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
 """Values that travel through history."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -30,6 +31,14 @@ class Place(msgspec.Struct, frozen=True):
     source_id: UUID
     identity_hash: bytes
     hash_key_id: UUID
+    previous_hash: bytes | None = None
+
+    @property
+    def hashes(self) -> list[bytes]:
+        """Give the hashes under which the session may be kept: under the hash key before too, while there is one."""
+        return (
+            [self.identity_hash] if self.previous_hash is None else [self.identity_hash, self.previous_hash]
+        )
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -211,3 +220,50 @@ class WindowWish(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int = 262_144
     repair: bool = False
     dialect: str = ""
+
+
+class ExportedSession(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="session"):
+    """A session as a subject package gives it, before its messages (PR-18)."""
+
+    session: UUID
+    source: str
+    provider: str | None
+    model: str | None
+    interface: str | None
+    content_mode: str | None
+    created_at: Moment
+    touched_at: Moment
+    valid_until: Moment
+    items: int
+    summary: str | None
+    is_readable: bool
+
+
+class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="message"):
+    """A message as a subject package gives it: as it was received; none where what is stored does not verify."""
+
+    session: UUID
+    position: int
+    follows: int
+    kind: Kind
+    recorded_at: Moment
+    expires_at: Moment | None
+    is_readable: bool
+    message: msgspec.Raw | None
+
+
+class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as people see it: neither its ids nor a message (HI-23). `row` and `reservation` name rows alone."""
+
+    row: UUID
+    source: str
+    provider: str
+    model: str
+    items: int
+    bytes: int
+    created_at: datetime
+    touched_at: datetime
+    valid_until: datetime
+    reservation: UUID | None
+    reserved_at: datetime | None
+    worker: str

@@ -27,6 +27,7 @@ class FeatureEffect(msgspec.Struct, frozen=True):
     bytes: int = 0
     profiles: int = 0
     agents: int = 0
+    sessions: int = 0
 
 
 class MaskingEffect(msgspec.Struct, frozen=True):
@@ -85,6 +86,8 @@ class DryRun(msgspec.Struct, frozen=True):
     """What an erasure would remove, counted before anybody approves it."""
 
     states: int
+    sessions: int
+    messages: int
     bytes: int
     handles: int
     profiles: int

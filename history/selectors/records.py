@@ -6,6 +6,7 @@ from itertools import islice
 
 from history import access, encryption
 from history.models import Item, Session
+from history.selectors.again import again_if_resealed
 from history.selectors.expiry import expired_positions
 from history.selectors.items import (
     BESIDE,
@@ -24,6 +25,7 @@ from workspaces.types import Key
 CHUNK = 100
 
 
+@again_if_resealed
 def list_items(*, place: Place, wish: ListWish, retention: Retention, now: datetime) -> ItemPage:
     """Give a page of items. Raises HistoryNotFound, and HistoryBusy where the head is asked for.
 

@@ -7,6 +7,7 @@ import msgspec
 
 from history.errors import HistoryMismatch, HistoryNotFound, answered
 from history.models import Session
+from history.selectors.again import again_if_resealed
 from history.selectors.items import IndexedItems, SessionItems, opened_items, position_of
 from history.selectors.sessions import end_of, head_of, is_held_by, require_idle, served_session, summary_of
 from history.types import (
@@ -25,6 +26,7 @@ from workspaces.errors import InvalidInput
 from workspaces.types import FieldProblem, Key
 
 
+@again_if_resealed
 def read_window(
     *, place: Place, wish: WindowWish, holds: bytes, retention: Retention, now: datetime
 ) -> WindowRead:
@@ -52,6 +54,7 @@ def read_window(
     return _answer(window)
 
 
+@again_if_resealed
 def read_session(*, place: Place, retention: Retention, now: datetime) -> SessionRead:
     """Give a detached copy of a whole session; it does not renew the idle time (HI-6).
 

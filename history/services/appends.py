@@ -9,7 +9,7 @@ from uuid import uuid4
 import msgspec
 from django.db import transaction
 
-from history import encryption
+from history import access, encryption
 from history.errors import answered
 from history.models import Item, Session
 from history.rules.sessions import MAX_RETAINED_BYTES, require_room
@@ -38,7 +38,7 @@ def append(*, place: SessionPlace, wish: AppendWish, retention: Retention, now: 
         session, key = reserved_session(place, wish.token, retention, now=now)
     else:
         session, key = session_to_extend(place, wish, retention, now=now)
-    added = extend(place.workspace, session, key, wish.items, retention, now=now)
+    added = extend(place, session, key, wish.items, retention, now=now)
     if wish.token is None and added.stored:
         session.is_kept = True
         lives.touch(session, retention, now=now)
@@ -47,7 +47,7 @@ def append(*, place: SessionPlace, wish: AppendWish, retention: Retention, now: 
 
 
 def extend(
-    workspace: WorkspaceRef,
+    place: SessionPlace,
     session: Session,
     key: Key,
     items: Sequence[NewItem],
@@ -56,7 +56,8 @@ def extend(
     now: datetime,
 ) -> Appended:
     """Insert items behind the leaf of a locked session, and bring its row up to date, unsaved."""
-    require_new(session, items)
+    require_new(place, session, items)
+    workspace = place.workspace
     stored = StoredRows(workspace, session, key, items)
     before = Place(session.last_position, stored.leaf)
     with answered():
@@ -77,7 +78,7 @@ def extend(
     )
 
 
-def require_new(session: Session, items: Sequence[NewItem]) -> None:
+def require_new(place: SessionPlace, session: Session, items: Sequence[NewItem]) -> None:
     """Refuse what was recorded before an erasure of the person, the conversation or the session (PR-12)."""
     recorded = [item.recorded_at for item in items if item.recorded_at is not None]
     if not recorded:
@@ -89,14 +90,12 @@ def require_new(session: Session, items: Sequence[NewItem]) -> None:
     names = [bytes(session.handle.hash)] if session.handle else []
     names += [bytes(session.conversation_hash)] if session.conversation_hash else []
     barriers.require_not_erased(names, written_at=oldest)
-    require_after_tombstones(session, oldest)
+    require_after_tombstones(place, oldest)
 
 
-def require_after_tombstones(session: Session, oldest: datetime) -> None:
+def require_after_tombstones(place: SessionPlace, oldest: datetime) -> None:
     """Refuse what is older than an erasure of an earlier life of the same session (PR-12)."""
-    erased = Session.objects.filter(
-        identity_hash=bytes(session.identity_hash), life=Session.Life.ERASED
-    ).order_by("-ended_at")
+    erased = access.erased_sessions(place).order_by("-ended_at")
     last = erased.values_list("ended_at", flat=True).first()
     if last is not None:
         require_made_after(last, written_at=oldest)

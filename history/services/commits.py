@@ -32,7 +32,7 @@ def commit(*, place: Place, wish: CommitWish, retention: Retention, now: datetim
     rules.require_pins(pins_of(session), wish.pins)
     key = name_session(place.workspace, session, wish.naming, key, now=now)
     _pin(place.workspace, session, key, wish)
-    added = extend(place.workspace, session, key, wish.items, retention, now=now)
+    added = extend(place, session, key, wish.items, retention, now=now)
     _move(session, key, wish.leaf)
     if wish.summary is not None:
         _summarize(place.workspace, session, key, wish.summary)

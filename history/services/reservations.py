@@ -95,7 +95,7 @@ def session_to_extend(
 
 def _require_known_absent(place: Place, wish: AppendWish, *, now: datetime) -> None:
     """Refuse items that do not say when they were made, until their source knows that the session is gone (PR-12)."""
-    last = access.ended_sessions(place).filter(life=Session.Life.ERASED).order_by("-ended_at").first()
+    last = access.erased_sessions(place).order_by("-ended_at").first()
     if last is None or last.ended_at is None or all(item.recorded_at is not None for item in wish.items):
         return
     was_read = last.known_absent_at is not None
@@ -180,19 +180,32 @@ def recover_row(
     *,
     workspace: WorkspaceRef,
     session_id: UUID,
+    reservation_id: UUID | None = None,
     worker_stopped: bool,
+    reason: str = "",
     actor: Actor,
     retention: Retention,
     now: datetime,
 ) -> bool:
-    """Free the reservation of a session that a person names as the console lists it (HI-5)."""
+    """Free the reservation of a session that a person names as the console lists it (HI-5).
+
+    With the id of a reservation only that one: whoever reserved it since is left alone, and the answer is no.
+    """
     rows = access.live_sessions().select_for_update(of=("self",))
     session, _ = opened(workspace, rows.filter(id=session_id).first(), retention, now=now)
-    return _recover(workspace, session, worker_stopped=worker_stopped, actor=actor, now=now)
+    if reservation_id not in (None, session.reservation_id):
+        return False
+    return _recover(workspace, session, worker_stopped=worker_stopped, actor=actor, reason=reason, now=now)
 
 
 def _recover(
-    workspace: WorkspaceRef, session: Session, *, worker_stopped: bool, actor: Actor, now: datetime
+    workspace: WorkspaceRef,
+    session: Session,
+    *,
+    worker_stopped: bool,
+    actor: Actor,
+    reason: str = "",
+    now: datetime,
 ) -> bool:
     if not worker_stopped:
         raise HistoryRecoveryRefused
@@ -205,6 +218,7 @@ def _recover(
         actor=actor,
         now=now,
         on=AuditObject("history_session", str(session.id)),
+        reason=reason,
         facts=facts,
     )
     give_back(workspace, session)

@@ -75,7 +75,7 @@ def noting_absence(place: Place, *, now: datetime) -> Iterator[None]:
     try:
         yield
     except HistoryNotFound:
-        erased = access.ended_sessions(place).filter(life=Session.Life.ERASED, known_absent_at=None)
+        erased = access.erased_sessions(place).filter(known_absent_at=None)
         erased.update(known_absent_at=now)
         raise
 

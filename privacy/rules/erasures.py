@@ -14,10 +14,10 @@ from privacy.errors import NotPossibleNow
 Refusal = Literal["no_match", "legal_hold", "identity_not_verified", "duplicate"]
 REFUSALS: tuple[Refusal, ...] = ("no_match", "legal_hold", "identity_not_verified", "duplicate")
 
-STEPS = ("barrier", "working_memory", "packages", "people", "verify", "receipt")
+STEPS = ("barrier", "working_memory", "history", "packages", "people", "verify", "receipt")
 CLOSING = (
-    *("credentials", "all_states", "all_packages", "all_people", "remains"),
-    *("keys", "nothing_left", "receipt"),
+    *("credentials", "all_states", "all_sessions", "all_packages", "all_people"),
+    *("remains", "keys", "nothing_left", "receipt"),
 )
 """The steps of closing a workspace (PL-5b)."""
 

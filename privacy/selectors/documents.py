@@ -6,6 +6,7 @@ from agentstate.documents import types_of
 from agentstate.rules import object_types
 from agentstate.selectors import states
 from agentstate.types import TypeEffects
+from history.selectors import metadata as history
 from privacy.models import PackageRun
 from privacy.rules import documents as rules
 from privacy.selectors.erasures import open_requests
@@ -59,6 +60,11 @@ def retention_effect() -> RetentionEffect:
 
 def feature_effects() -> dict[str, FeatureEffect]:
     """Count what each feature holds in the bound workspace."""
-    held = states.totals()
-    effect = FeatureEffect(states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents)
-    return {feature: effect if feature == "agent_state" else FeatureEffect() for feature in FEATURES}
+    held, told = states.totals(), history.totals()
+    effects = {
+        "agent_state": FeatureEffect(
+            states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents
+        ),
+        "history": FeatureEffect(sessions=told.sessions, bytes=told.bytes, profiles=told.profiles),
+    }
+    return {feature: effects.get(feature, FeatureEffect()) for feature in FEATURES}

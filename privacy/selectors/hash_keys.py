@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from agentstate.models import KeptVersion, State
+from history.models import KeptItem, Session
 from privacy.models import ErasureRequest
 from workspaces.models import Handle, Hold, RememberedAnswer, Tombstone
 from workspaces.types import WorkspaceRef
@@ -27,6 +28,8 @@ def names_under_previous(workspace: WorkspaceRef) -> dict[str, int]:
         "open erasures": ErasureRequest.objects.filter(named, ended_at=None, scope_hash__isnull=False),
         "holds": Hold.objects.filter(unsaid, settled_at=None),
         "kept versions": KeptVersion.objects.filter(unsaid),
+        "sessions": Session.objects.filter(named),
+        "kept messages": KeptItem.objects.filter(named),
         "remembered answers": RememberedAnswer.objects.filter(named),
     }
     counts = {kind: rows.count() for kind, rows in kept.items()}

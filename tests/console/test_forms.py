@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from history.models import Session
 from tests import factories
 from tests.console.conftest import SignedIn
 from tests.console.house import EVERY_ROLE, NOBODY, SCOPE_ID, House
@@ -24,7 +25,9 @@ def filled(house: House, fields: Fields) -> dict[str, Any]:
         live = documents.live("features", "object-types", "masking")
         pseudonym = Profile.objects.get(id=house.profile).pseudonym
         seen, setting = content_digest(access.one(ChangeRequest, id=house.change)), four_eyes().version
+        reservation = Session.objects.get(id=house.reserved).reservation_id
     facts = {
+        "{reservation}": reservation,
         "{seen}": seen,
         "{four_eyes_version}": setting,
         "{features_version}": live["features"].version,

@@ -15,6 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agentstate.models import KeptVersion, State
+from history.models import Item, KeptItem, Session
 from privacy.models import ErasureRequest, PackageChunk, PackageRun
 from privacy.rules.erasures import CLOSING
 from privacy.selectors import packages as package_selectors
@@ -47,9 +48,12 @@ from workspaces.services.credentials import rotate_api_key
 from workspaces.services.encryption import destroy_retired_keys
 
 POINTS = [step + when for step in CLOSING for when in ("", ".done", ".ended")]
-BATCHES = [f"{step}.batch" for step in CLOSING[:6]]
+BATCHES = [f"{step}.batch" for step in CLOSING[:7]]
 QUICK = [*BATCHES, "nothing_left.done", "receipt.done"]
 KILLS = [*QUICK, *(pytest.param(point, marks=pytest.mark.long) for point in POINTS if point not in QUICK)]
+
+
+ERASED = {"agent_states": 4, "handles": 3, "messages": 4, "packages": 1, "profiles": 2, "sessions": 3}
 
 
 class Ended(BaseException):
@@ -74,6 +78,10 @@ def places(house: House, word: str) -> list[dict[str, str]]:
     body = {"remark": word, "anything": {word: [word]}, "note": word}
     people: list[dict[str, Any]] = [{}, {"subject": ANA}, {"subject": ANAS_PHONE}, {"subject": BRUNO}]
     kept = [house.store(body, place=scope(f"{word}-{n}"), **who) for n, who in enumerate(people)]
+    house.talk(word, f"again {word}", subject=ANA, conversation_id=word)
+    house.talk(word, subject=BRUNO)
+    running = house.talk(word)
+    running.token(worker=word)
     gone = house.store(body, subject=BRUNO)
     house.agent.post("/v1/agent-state/delete", {"scope": gone, "agent": "order-taker"})
     house.office.post("/v1/profiles/link", {"first": {"handle": ANA}, "second": {"handle": ANAS_PHONE}})
@@ -96,6 +104,9 @@ def left(house: House) -> dict[str, int]:
     """Count what is left in the workspace."""
     models: Any = (
         State,
+        Session,
+        Item,
+        KeptItem,
         PackageRun,
         PackageChunk,
         KeptVersion,
@@ -118,7 +129,7 @@ def test_closed(house: House, places: list[dict[str, str]], word: str) -> None:
     assert left(house) == {}
     assert canary.found([word], [*canary.database(), *canary.hot_store()]) == []
     signing.verify(receipt, [key.public_key for key in signing.public_keys()])
-    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "packages": 1, "profiles": 2}
+    assert receipt["erased"] == ERASED
     assert (receipt["target"], receipt["target_id"]) == ("workspace", str(house.workspace.id))
     with access.bound(house.workspace.id):
         assert verify_chain().first_bad is None
@@ -193,7 +204,7 @@ def test_killed(
         destroy_retired_keys(workspace=house.workspace)
         assert AuditEntry.objects.filter(act="erasure.complete").count() == 1
         assert AuditEntry.objects.filter(act="workspace.close").count() == 1
-    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "packages": 1, "profiles": 2}
+    assert receipt["erased"] == ERASED
     assert left(house) == {}
 
 
@@ -300,6 +311,9 @@ class TestExport:
         assert len(states) == len(bodies)
         assert all(state["body"] in bodies for state in states)
         assert word in (folder / "states.jsonl").read_text()
+        told = [line["record"] for line in self.lines(folder, "history.jsonl")]
+        assert (told.count("session"), told.count("message")) == (3, 4)
+        assert (folder / "history.jsonl").read_text().count(word) == 4
         assert {profile["id"] for profile in self.lines(folder, "profiles.jsonl")} == people
         assert sum(len(profile["handles"]) for profile in self.lines(folder, "profiles.jsonl")) == 3
         assert {row["kind"] for row in self.lines(folder, "documents.jsonl")} >= {"features", "object-types"}
@@ -319,9 +333,12 @@ class TestExport:
         make_house("Boreal").store({"step": "cart"}, subject=ANA)
         monkeypatch.setattr("agentstate.selectors.whole.BATCH", 2)
         monkeypatch.setattr("privacy.services.workspace_export.BATCH", 2)
+        monkeypatch.setattr("history.selectors.export.SESSIONS_AT_ONCE", 2)
+        monkeypatch.setattr("history.selectors.export.ITEMS_AT_ONCE", 1)
         folder = tmp_path / "out"
         call_command("export_workspace", house.workspace.slug, str(folder), stdout=StringIO())
         assert len(self.lines(folder, "states.jsonl")) == 4
+        assert len(self.lines(folder, "history.jsonl")) == 7
         assert len(self.lines(folder, "profiles.jsonl")) == 2
         numbers = [row["seq"] for row in self.lines(folder, "audit.jsonl")]
         assert numbers == list(range(1, len(numbers) + 1))

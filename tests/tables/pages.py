@@ -155,6 +155,17 @@ FORMS: tuple[Form, ...] = (
         refused=(NO_REASON, LONG_REASON),
     ),
     Form(
+        page="reservation_recover",
+        who="engineer",
+        good={"reservation": "{reservation}", "stopped": "on", "reason": "Its pod was evicted"},
+        ok=303,
+        refused=(
+            Refused("the worker may run", {"stopped": ""}, "stopped"),
+            NO_REASON,
+            LONG_REASON,
+        ),
+    ),
+    Form(
         page="types_draft",
         who="security",
         good={

@@ -15,6 +15,7 @@ from privacy.services.erasures import Asker, request_erasure
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.history.talk import Talk
 from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.barriers import digest_key
@@ -203,7 +204,7 @@ def _say_something(workspace: WorkspaceRef, key: str) -> None:
 
 
 def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:
-    """Hold a conversation, and overwrite what it holds; note a sweep too."""
+    """Hold a conversation, overwrite what it holds and delete its session; note a sweep too."""
     place, now = factories.scope("cast-held"), timezone.now()
     with access.bound(workspace.id):
         scope = scope_of(workspace, **place)
@@ -217,6 +218,12 @@ def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:
         )
     for step in ("cart", "done"):
         assert InProcess(key).write(factories.write({"step": step}, scope=place)).status == 200
+    talk = Talk(InProcess(factories.make_key(workspace, "history")))
+    assert talk.decide({"role": "user", "content": "Hello"}).status == 200
+    token = talk.token(conversation_id=place["id"])
+    given_up = [{"message": {"role": "user", "content": "Hello again"}}]
+    assert talk.call("append", reservation=token, items=given_up).status == 200
+    assert talk.call("abort", reservation=token).status == 200
     return hold.id
 
 

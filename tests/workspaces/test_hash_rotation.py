@@ -16,6 +16,7 @@ from agentstate import access as states
 from agentstate.models import State
 from agentstate.serializers import WriteState, state_write
 from agentstate.services.states import delete_state, store_state
+from history.models import Session
 from privacy.models import ErasureRequest
 from privacy.selectors.hash_keys import names_under_previous
 from privacy.services import holds
@@ -25,6 +26,7 @@ from tests import factories
 from tests.agentstate.round_trips import round_trips
 from tests.api import InProcess
 from tests.factories import scope, write
+from tests.history.talk import items, user
 from tests.parallel import at_once
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from tests.stores import forget_hot_store
@@ -189,10 +191,41 @@ def test_a_hold_and_the_erasure_that_waits_for_it(house: House) -> None:
     with access.bound(house.workspace.id):
         assert Hold.objects.get().hash_key_id == now_of(house).hash_key_id
         holds.lift_hold(hold_id=held.id, person_id=None, reason="Over", **arguments)
-        holds.settle_holds(now=timezone.now())
+        holds.settle_holds(workspace=house.workspace, now=timezone.now())
     house.work()
     assert house.status(asked["request_id"])["status"] == "completed"
     assert house.agent.read(place).body["version"] == 0
+
+
+def test_a_session_is_found_under_the_key_it_was_made_under(house: House) -> None:
+    """PL-12, HI-1: a session keeps its name until it ends; what comes for it finds it, and no second one is made."""
+    talk = house.talk("one", session="s-1", conversation_id="c-77", subject=ANA)
+    rotate(house)
+    rehashing.forget()
+    assert left(house) == {"handles": 1, "sessions": 1}
+    assert talk.call("append", items=items(user("two")), create=True).status == 200
+    assert [message["content"] for message in talk.call("window").body["messages"]] == ["one", "two"]
+    house.talk("three", session="s-2", conversation_id="c-77")
+    with access.bound(house.workspace.id):
+        assert Session.objects.filter(hash_key_id=now_of(house).hash_key_id).count() == 1
+        assert Session.objects.count() == 2
+    assert talk.call("delete").body == {"deleted": True}
+    assert "sessions" not in left(house)
+
+
+def test_an_erasure_finds_sessions_under_either_key(house: House) -> None:
+    """PL-12, PR-9: a conversation goes with the sessions that named it before and after, and nothing late comes."""
+    earlier = house.talk("one", session="s-1", conversation_id="c-77")
+    rotate(house)
+    rehashing.forget()
+    later = house.talk("two", session="s-2", conversation_id="c-77")
+    other = house.talk("three", session="s-3", conversation_id="c-78")
+    asked = house.forget("conversation", "c-77").body
+    house.work()
+    assert house.status(asked["request_id"])["erased"]["sessions"] == 2
+    assert [talk.call("window").status for talk in (earlier, later, other)] == [404, 404, 200]
+    late = items(user("late"), recorded_at="2026-01-01T00:00:00Z")
+    assert [talk.call("append", items=late, create=True).status for talk in (earlier, later)] == [410, 410]
 
 
 def test_an_erasure_that_began_before_a_name_moved(house: House) -> None:
