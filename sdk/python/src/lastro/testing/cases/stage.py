@@ -13,7 +13,6 @@ from lastro.history.records import Provider
 from lastro.history.sessions import Session
 from lastro.history.stores.ram import RamStore
 from lastro.history.stores.sqlite import SqliteStore
-from lastro.history.windows import Limits
 
 LONG = 10 * 365 * 86_400.0
 CONVERSATION = "the conversation of the case"
@@ -42,7 +41,6 @@ class Stage:
     open: Callable[[Clock, str], HistoryStore]
     clock: Clock
     crash_code: Callable[[str], Sequence[str]] | None = None
-    is_clocked: bool = True
     _stores: dict[str, HistoryStore] = field(default_factory=dict[str, HistoryStore])
 
     def session(
@@ -51,7 +49,6 @@ class Stage:
         provider: Provider,
         tenant: str = "",
         conversation: str = CONVERSATION,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
         repair: bool = False,
         dialect: str = "",
         worker: str = "",
@@ -60,8 +57,6 @@ class Stage:
         history = History(
             self.store(tenant),
             namespace=tenant or "case",
-            max_messages=limits.max_messages,
-            max_bytes=limits.max_bytes,
             repair=repair,
             dialect=dialect,
             clock=self.clock,
@@ -92,9 +87,9 @@ class Stage:
             child.stdout.close()
 
     def close(self) -> None:
-        """Close every store that was opened."""
-        for store in self._stores.values():
-            store.close()
+        """Close every store that was opened; what comes next opens it again."""
+        while self._stores:
+            self._stores.popitem()[1].close()
 
 
 def ram(clock: Clock) -> Stage:
