@@ -22,6 +22,8 @@ from lastro.history.stores.bounds import require
 from lastro.history.windows import Limits, Window
 
 T = TypeVar("T")
+Answer = Outcome[Any] | Sequence[Message | NewItem]
+"""What an operation gives: the messages of its decision, or an outcome that has a result beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +115,14 @@ class Draft:
         composer = self._composer(view, decision.pins.provider, decision.leaf)
         window = yield from composer.window()
         turn = Turn(window, view.head if view is not None else None, composer)
-        answer: Any = yield lambda: decision.operation(turn)
+        answer: Answer = yield lambda: decision.operation(turn)
         return self._answered(view, head.with_(summary=composer.summary), answer, leaf=decision.leaf)
 
-    def _answered(self, view: View | None, head: Head, answer: Any, *, leaf: str) -> Outcome[Any]:
-        given = answer if isinstance(answer, Outcome) else Outcome(None, tuple(answer))
-        items = branched(self._items(given.append), leaf)
-        ids = tuple(item.id for item in items)
-        result = given.result if isinstance(answer, Outcome) else ids
-        return self._kept(view, result, items, head=head)
+    def _answered(self, view: View | None, head: Head, answer: Answer, *, leaf: str) -> Outcome[Any]:
+        if isinstance(answer, Outcome):
+            return self._kept(view, answer.result, branched(self._items(answer.append), leaf), head=head)
+        items = branched(self._items(answer), leaf)
+        return self._kept(view, tuple(item.id for item in items), items, head=head)
 
     def _kept(
         self,

@@ -78,7 +78,7 @@ class Use(ABC):
         self._make_store = make_store
         self._stores: list[HistoryStore] = []
 
-    def store(self, **settings: Any) -> HistoryStore:  # noqa: ANN401
+    def store(self, **settings: Any) -> HistoryStore:
         """Open an empty store with settings, on the check's clock."""
         if self.settable.clock:
             settings["clock"] = self.clock
@@ -109,7 +109,9 @@ class Use(ABC):
         """Read the ids on the way from a leaf to the root."""
 
         def ids(view: View | None) -> Outcome[list[str]]:
-            return Outcome([] if view is None else [item.id for item in view.backwards(leaf or view.head.leaf)])
+            return Outcome(
+                [] if view is None else [item.id for item in view.backwards(leaf or view.head.leaf)]
+            )
 
         return self.transact(store, key, ids)
 
@@ -140,7 +142,7 @@ class Use(ABC):
         """Fork a session."""
 
     @abstractmethod
-    def recover(self, store: HistoryStore, key: SessionKey, **words: Any) -> None:  # noqa: ANN401
+    def recover(self, store: HistoryStore, key: SessionKey, **words: Any) -> None:
         """Free a reservation."""
 
     @abstractmethod
@@ -175,7 +177,7 @@ class SyncUse(Use):
         """Fork a session."""
         store.fork(key, to, at=at)
 
-    def recover(self, store: HistoryStore, key: SessionKey, **words: Any) -> None:  # noqa: ANN401
+    def recover(self, store: HistoryStore, key: SessionKey, **words: Any) -> None:
         """Free a reservation."""
         store.recover(key, **words)
 
@@ -227,7 +229,7 @@ class AsyncUse(Use):
         else:
             self._runner.run(store.afork(key, to, at=at))
 
-    def recover(self, store: HistoryStore, key: SessionKey, **words: Any) -> None:  # noqa: ANN401
+    def recover(self, store: HistoryStore, key: SessionKey, **words: Any) -> None:
         """Free a reservation."""
         if self._is_inside:
             self._inside.recover(store, key, **words)

@@ -2,10 +2,15 @@
 
 import json
 import math
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from lastro.history.errors import DecisionHistoryMessageInvalid, DecisionHistorySummaryInvalid
+from lastro.history.messages import require_message
 from lastro.history.records import Message, Pins, Summary
+
+MAX_DEPTH = 128
+"""Levels of objects and arrays in a message."""
 
 
 def written(value: Any) -> bytes:
@@ -22,16 +27,26 @@ def canonical(message: Message) -> bytes:
 
 def encoded(message: Message, *, pointer: str) -> bytes:
     """Give a message as it is stored; raises DecisionHistoryMessageInvalid where it would not come back the same."""
-    try:
-        body = written(message)
-        same = json.loads(body) == message
-    except UnicodeEncodeError:
-        raise DecisionHistoryMessageInvalid(pointer=pointer, reason="holds a lone surrogate") from None
-    except (TypeError, ValueError, RecursionError):
-        raise DecisionHistoryMessageInvalid(pointer=pointer, reason="is no JSON value") from None
-    if not same or not body.startswith(b"{"):
-        raise DecisionHistoryMessageInvalid(pointer=pointer, reason="is no JSON object")
-    return body
+    if is_deep(require_message(message, pointer)):
+        raise DecisionHistoryMessageInvalid(pointer=pointer, reason=f"nested deeper than {MAX_DEPTH}")
+    return written(message)
+
+
+def is_deep(message: Message) -> bool:
+    """Say whether a message is nested so deep that reading it could end a reader's stack."""
+    level: list[object] = [message]
+    for _ in range(MAX_DEPTH):
+        level = [inner for value in level for inner in elements(value)]
+        if not level:
+            return False
+    return True
+
+
+def elements(value: object) -> Iterable[object]:
+    """Give what is directly inside an object or an array."""
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def decoded(body: bytes) -> Message:
