@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from lastro.history.ahead import ahead_of
 from lastro.history.calls import OpenCalls
 from lastro.history.composing import Composer, Nothing
 from lastro.history.contract import View
@@ -22,8 +23,9 @@ from lastro.history.stores.bounds import require
 from lastro.history.windows import Limits, Window
 
 T = TypeVar("T")
-Answer = Outcome[Any] | Sequence[Message | NewItem]
-"""What an operation gives: the messages of its decision, or an outcome that has a result beside them."""
+
+Before = Callable[[View | None], Sequence[NewItem]]
+"""What a decision is given: items that its window shows already, and that are stored with its answer or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Decision:
     operation: Callable[[Turn], Any]
     leaf: str = ""
     observations: int = 0
+    before: Before = lambda view: ()  # noqa: ARG005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,17 +115,40 @@ class Draft:
         head = self._pinned(self._head(view), decision.pins)
         if view is None and self.resumed:
             self.settings.on_event(ResumedWithoutMessages(observations=decision.observations))
+        before = self._items(decision.before(view))
         composer = self._composer(view, decision.pins.provider, decision.leaf)
+        self._put_ahead(composer, view, before)
         window = yield from composer.window()
         turn = Turn(window, view.head if view is not None else None, composer)
-        answer: Answer = yield lambda: decision.operation(turn)
-        return self._answered(view, head.with_(summary=composer.summary), answer, leaf=decision.leaf)
+        answer: Any = yield lambda: decision.operation(turn)
+        head = head.with_(summary=composer.summary)
+        return self._answered(view, head, answer, leaf=decision.leaf, before=before)
 
-    def _answered(self, view: View | None, head: Head, answer: Answer, *, leaf: str) -> Outcome[Any]:
-        if isinstance(answer, Outcome):
-            return self._kept(view, answer.result, branched(self._items(answer.append), leaf), head=head)
-        items = branched(self._items(answer), leaf)
-        return self._kept(view, tuple(item.id for item in items), items, head=head)
+    def _put_ahead(self, composer: Composer, view: View | None, before: Sequence[NewItem]) -> None:
+        """Let the window show what the decision is given; a result is one of an open call (HI-13)."""
+        results = [item.message for item in before if item.kind == "observation"]
+        if results and view is not None:
+            OpenCalls(view, composer.provider, composer.leaf).answered_by(results)
+        if before:
+            composer.source = ahead_of(
+                composer.source,
+                before,
+                leaf=composer.leaf,
+                provider=composer.provider,
+                now=composer.now,
+                after=view.head.count if view is not None else 0,
+            )
+            composer.leaf = before[-1].id
+
+    def _answered(
+        self, view: View | None, head: Head, answer: Any, *, leaf: str, before: tuple[NewItem, ...] = ()
+    ) -> Outcome[Any]:
+        given = answer if isinstance(answer, Outcome) else Outcome(None, tuple(answer))
+        answered = self._items(given.append)
+        items = branched((*before, *answered), leaf)
+        ids = tuple(item.id for item in answered)
+        result = given.result if isinstance(answer, Outcome) else ids
+        return self._kept(view, result, items, head=head)
 
     def _kept(
         self,

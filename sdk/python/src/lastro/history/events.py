@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from lastro.history.records import Provider
 from lastro.history.windows import Window
 
 
@@ -49,7 +50,19 @@ class ResumedWithoutMessages:
     observations: int
 
 
-HistoryEvent = WindowServed | SummaryMade | ItemsKept | ResumedWithoutMessages
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderContextCount:
+    """A request was counted: its tokens, what is reserved, the ceiling, and whether it fits (HI-17)."""
+
+    kind: ClassVar[Literal["provider_context_count"]] = "provider_context_count"
+    provider: Provider
+    count: int
+    reservation: int
+    window: int
+    fits: bool
+
+
+HistoryEvent = WindowServed | SummaryMade | ItemsKept | ResumedWithoutMessages | ProviderContextCount
 OnEvent = Callable[[HistoryEvent], object]
 
 

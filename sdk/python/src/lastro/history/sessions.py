@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from lastro.history.contract import HistoryStore, View
-from lastro.history.drafting import Decision, Draft, Turn
+from lastro.history.drafting import Before, Decision, Draft, Turn
 from lastro.history.opaque import OpaqueItems
 from lastro.history.records import Message, NewItem, Outcome, Pins, SessionKey, Snapshot
 from lastro.history.steps import ataken, taken
@@ -86,22 +86,43 @@ class Session:
 
     @overload
     def decide(
-        self, pins: Pins, operation: Callable[[Turn], Outcome[T]], *, leaf: str = "", observations: int = 0
+        self,
+        pins: Pins,
+        operation: Callable[[Turn], Outcome[T]],
+        *,
+        leaf: str = "",
+        observations: int = 0,
+        before: Before = ...,
     ) -> T: ...
     @overload
     def decide(
-        self, pins: Pins, operation: Callable[[Turn], Given], *, leaf: str = "", observations: int = 0
+        self,
+        pins: Pins,
+        operation: Callable[[Turn], Given],
+        *,
+        leaf: str = "",
+        observations: int = 0,
+        before: Before = ...,
     ) -> tuple[str, ...]: ...
     def decide(
-        self, pins: Pins, operation: Callable[[Turn], Any], *, leaf: str = "", observations: int = 0
+        self,
+        pins: Pins,
+        operation: Callable[[Turn], Any],
+        *,
+        leaf: str = "",
+        observations: int = 0,
+        before: Before = lambda view: (),  # noqa: ARG005
     ) -> Any:
         """Reserve the session, make its window, run the operation on it, and store what it gives (HI-1, HI-5).
 
         The operation gives the new messages, whose ids are then the answer; or an Outcome, whose result is. When it
         raises, nothing is stored. `leaf` decides on another branch; `observations` says how many the runtime still
-        has, for the event of a resume without messages (HI-8).
+        has, for the event of a resume without messages (HI-8). `before` gives items that the window shows already and
+        that are stored with the answer, or not at all; a result among them (`observation`) is one of an open call.
         """
-        decision = Decision(pins=pins, operation=operation, leaf=leaf, observations=observations)
+        decision = Decision(
+            pins=pins, operation=operation, leaf=leaf, observations=observations, before=before
+        )
         return self._store.transact(
             self.key, lambda view: taken(self.draft.decided(view, decision)), worker=self.worker
         )
@@ -114,6 +135,7 @@ class Session:
         *,
         leaf: str = "",
         observations: int = 0,
+        before: Before = ...,
     ) -> T: ...
     @overload
     async def adecide(
@@ -123,6 +145,7 @@ class Session:
         *,
         leaf: str = "",
         observations: int = 0,
+        before: Before = ...,
     ) -> tuple[str, ...]: ...
     async def adecide(
         self,
@@ -131,9 +154,12 @@ class Session:
         *,
         leaf: str = "",
         observations: int = 0,
+        before: Before = lambda view: (),  # noqa: ARG005
     ) -> Any:
         """Do as `decide`, with an operation that awaits its provider."""
-        decision = Decision(pins=pins, operation=operation, leaf=leaf, observations=observations)
+        decision = Decision(
+            pins=pins, operation=operation, leaf=leaf, observations=observations, before=before
+        )
         return await self._store.atransact(
             self.key, lambda view: ataken(self.draft.decided(view, decision)), worker=self.worker
         )

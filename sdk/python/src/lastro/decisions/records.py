@@ -1,0 +1,106 @@
+"""What a step asks of a model and what it decides, in no provider's words. Pure values."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lastro.history.records import Message
+from lastro.history.windows import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A capability that the model may propose to call; `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What the runtime reports of a call that it executed: never what was proposed only (HI-13).
+
+    `call_id` names the proposed call, `output` is text or JSON. `inputs` are the arguments as the runtime projects
+    them; they are shown where the model's own call is not kept. `provisional` marks a result that is not final yet.
+    """
+
+    call_id: str
+    name: str
+    output: Any
+    inputs: Any = None
+    is_error: bool = False
+    provisional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The shape of a structured decision: a JSON Schema, and what makes the host's own type of it.
+
+    `parse` may refuse with ValueError or TypeError: the decision is then not valid.
+    """
+
+    schema: Mapping[str, Any]
+    name: str = "decision"
+    parse: Callable[[Any], Any] = lambda value: value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One step: instructions, what the user says (text, or messages of the provider), and what the runtime observed."""
+
+    instructions: str = ""
+    input: tuple[str | Message, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCall:
+    """A call that the model proposes; nothing was executed. `arguments` fit the tool's schema."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedCalls:
+    """The model asks for calls, with what it said beside them."""
+
+    calls: tuple[ProposedCall, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """The model answers in words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypedAnswer:
+    """The model answers with an object of the asked shape; `value` is what `Answer.parse` made of it."""
+
+    value: Any
+
+
+Decision = ProposedCalls | FinalAnswer | TypedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A model's answer: its decision, and the messages to keep, byte for byte."""
+
+    decision: Decision
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step decided, and the window that it was shown."""
+
+    decision: Decision
+    window: Window
