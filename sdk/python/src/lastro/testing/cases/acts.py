@@ -6,11 +6,11 @@ from lastro.history.errors import DecisionHistoryNotFound
 from lastro.history.records import Message
 from lastro.history.sessions import Session
 from lastro.history.windows import Limits
-from lastro.testing.cases.case import Step, item_id
+from lastro.testing.cases.case import Step, elements, item_id, members
 from lastro.testing.cases.counting import counted
 from lastro.testing.cases.deciding import Running
 from lastro.testing.cases.play import Act, Play, Ran, store_until
-from lastro.testing.cases.summaries import keep_summary
+from lastro.testing.cases.summaries import gone_from, keep_summary
 
 FOREIGN = "id-of-"
 
@@ -41,7 +41,10 @@ def _window(play: Play, step: Step) -> Ran:
         given = play.case.input[str(args["summary"]).removeprefix("input.")]
         keep_summary(play, session, given, limits=limits)
     leaf = str(step.members.get("leaf") or "")
-    return Ran(step, "ok", window=session.window(leaf=leaf, limits=limits), path=play.path_to(leaf))
+    window = session.window(leaf=leaf, limits=limits)
+    return Ran(
+        step, "ok", window=window, path=play.path_to(leaf), gone=gone_from(play, session, window, leaf=leaf)
+    )
 
 
 def _load_window(play: Play, step: Step) -> Ran:
@@ -59,7 +62,7 @@ def _begin(play: Play, step: Step) -> Ran:
 
 def _commit(play: Play, step: Step) -> Ran:
     worker = str(step.members["worker"])
-    outputs: Sequence[Message] = (play.case.input.get("worker_outputs") or {}).get(worker) or ()
+    outputs: Sequence[Message] = elements(members(play.case.input.get("worker_outputs")).get(worker))
     messages = {f"{worker}-{index}": message for index, message in enumerate(outputs)}
     play.running.pop(worker).commit(messages)
     for name, message in messages.items():
@@ -141,5 +144,5 @@ def _messages(play: Play, step: Step) -> Mapping[str, Message]:
     given = step.members.get("message", step.members.get("messages", step.members.get("from")))
     label = given.removeprefix("input.") if isinstance(given, str) else f"step{len(play.ran)}"
     found = play.case.input[label] if isinstance(given, str) else given
-    listed: Sequence[Message] = found if isinstance(found, list) else [found]
+    listed = elements(found) or [found]
     return {f"{label}-{index}": message for index, message in enumerate(listed)}

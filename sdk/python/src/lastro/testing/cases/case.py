@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lastro.history.records import Message, Provider
 
@@ -14,6 +14,16 @@ NEUTRAL = "neutral"
 
 class CaseUnreadable(Exception):
     """A file is no case: not JSON, another schema, or a member is missing."""
+
+
+def members(value: Any) -> Mapping[str, Any]:
+    """Give the members of an object of the file, none where it is absent."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def elements(value: Any) -> Sequence[Any]:
+    """Give the elements of an array of the file, none where it is absent."""
+    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,7 @@ class Step:
     @property
     def args(self) -> Mapping[str, Any]:
         """Give the arguments of the act."""
-        return self.members.get("args") or {}
+        return members(self.members.get("args"))
 
     @property
     def expected(self) -> str:
@@ -56,7 +66,7 @@ class Case:
     @property
     def facts(self) -> Mapping[str, Any]:
         """Give the values to compare."""
-        return self.expect.get("facts") or {}
+        return members(self.expect.get("facts"))
 
     @property
     def is_clocked(self) -> bool:
@@ -98,7 +108,9 @@ def _case(whole: Mapping[str, Any]) -> Case:
 def _given(given: Mapping[str, Any]) -> Mapping[str, Message]:
     if "tree" in given:
         return {str(node["id"]): node["message"] for node in given["tree"]}
-    messages = json.loads(given["messages_json"]) if "messages_json" in given else given.get("messages") or []
+    messages = elements(
+        json.loads(given["messages_json"]) if "messages_json" in given else given.get("messages")
+    )
     return {item_id(index): message for index, message in enumerate(messages)}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from lastro.history.errors import ProviderContextCountUnavailable
 from lastro.history.guard import TokenGuard, require_count, require_countable, serialized
-from lastro.testing.cases.case import Case, Step
+from lastro.testing.cases.case import Case, Step, members
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ def counted(case: Case, step: Step) -> Counted:
     """Count the request of a case with the counter that it brings. Raises what the guard refuses."""
     request = _request(case)
     require_countable(case.provider, request)
-    stub: Mapping[str, Any] = case.input.get("counter_stub") or {}
+    stub: Mapping[str, Any] = members(case.input.get("counter_stub"))
     if "returns" not in stub:
         raise ProviderContextCountUnavailable("the counter of the case gives no count")
     text = serialized(request)
@@ -31,7 +31,7 @@ def counted(case: Case, step: Step) -> Counted:
 
 
 def _request(case: Case) -> Mapping[str, Any]:
-    given: Mapping[str, Any] = case.input.get("request") or {}
+    given: Mapping[str, Any] = members(case.input.get("request"))
     messages: Sequence[Any] = list(case.given.values())
     name = {"openai.responses": "input", "gemini.contents": "contents"}.get(case.provider, "messages")
     tools = {"tools": case.input["tools"]} if "tools" in case.input else {}

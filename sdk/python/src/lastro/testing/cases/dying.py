@@ -1,4 +1,4 @@
-"""`python -m lastro.testing.cases.dying KIND PLACE WORKER SESSION`: reserve a session, say so, and wait to be killed."""
+"""`python -m lastro.testing.cases.dying KIND PLACE WORKER SESSION`: reserve a session, say so, and wait for the end."""
 
 import sys
 import time
@@ -22,7 +22,7 @@ def _store(kind: str, place: str) -> HistoryStore:
     return SqliteStore(place, ttl=LONG)
 
 
-def _held(view: View | None) -> Outcome[None]:
+def _held(_: View | None) -> Outcome[None]:
     sys.stdout.write("reserved\n")
     sys.stdout.flush()
     time.sleep(600)

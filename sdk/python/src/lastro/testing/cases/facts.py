@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lastro.errors import LastroError
-from lastro.history.errors import DecisionHistoryNotFound
-from lastro.history.records import Item, Snapshot
-from lastro.history.summaries import summary_message
 from lastro.history.formats import FORMATS
+from lastro.history.records import Item
+from lastro.history.summaries import summary_message
 from lastro.history.windows import Window
-from lastro.testing.cases.case import item_id
+from lastro.testing.cases.case import elements, item_id, members
 from lastro.testing.cases.counting import Counted
 from lastro.testing.cases.play import Play
 
@@ -48,15 +47,8 @@ def _retained_text(play: Play, texts: Sequence[str]) -> bool:
 
 
 def _not_removed(play: Play, index: int) -> bool:
-    """An open call is held back: of what left a window for good, and of what a summary covers, it is no part."""
-    windows = [ran.window for ran in play.ran if ran.window is not None]
-    held = all(
-        item_id(index) in {omission.item for omission in window.omissions if omission.reason == "held_back"}
-        or item_id(index) in window.items
-        or window.open_calls
-        for window in windows
-    )
-    return held and all(window.summary is None for window in windows)
+    """Of what leaves the windows for good, which a summary would stand for, an open call is no part."""
+    return all(item_id(index) not in gone for ran in play.ran if (gone := ran.gone) is not None)
 
 
 def _stored_count(play: Play, count: int) -> bool:
@@ -86,7 +78,9 @@ def _summary_places(play: Play) -> Sequence[int]:
 
 def _summary_role(play: Play, role: str) -> bool:
     window = _last_window(play)
-    return window is not None and all(window.messages[place].get("role") == role for place in _summary_places(play))
+    return window is not None and all(
+        window.messages[place].get("role") == role for place in _summary_places(play)
+    )
 
 
 def _summary_count(play: Play, counts: Sequence[int]) -> bool:
@@ -94,7 +88,7 @@ def _summary_count(play: Play, counts: Sequence[int]) -> bool:
     return window is not None and window.summary is not None and window.summary.covers in counts
 
 
-def _summary_digest(play: Play, is_there: bool) -> bool:
+def _summary_digest(play: Play, is_there: Any) -> bool:
     window = _last_window(play)
     has = (
         window is not None
@@ -104,7 +98,7 @@ def _summary_digest(play: Play, is_there: bool) -> bool:
     return has == is_there
 
 
-def _system_unchanged(play: Play, is_so: bool) -> bool:
+def _system_unchanged(play: Play, is_so: Any) -> bool:
     window, form = _last_window(play), FORMATS[play.case.provider]
     if window is None:
         return False
@@ -118,7 +112,7 @@ def _second_window(play: Play, texts: Sequence[str]) -> bool:
     return window is not None and all(text in _written(window.messages) for text in texts)
 
 
-def _kept_reservation(play: Play, is_so: bool) -> bool:
+def _kept_reservation(play: Play, is_so: Any) -> bool:
     before = [ran.outcome for ran in play.ran if ran.step.do == "decide_begin"]
     return (bool(before) and all(outcome == "busy" for outcome in before)) == is_so
 
@@ -130,19 +124,16 @@ def _after_window(number: int) -> Fact:
             return False
         window = windows[number]
         same = [name for name in window.items if name] == [item_id(index) for index in expected["indices"]]
-        absent = all(text not in _written(window.messages) for text in expected.get("text_absent") or ())
+        absent = all(text not in _written(window.messages) for text in elements(expected.get("text_absent")))
         return same and absent and ("summary" not in expected or window.summary == expected["summary"])
 
     return holds
 
 
 def _absent_after_delete(play: Play, texts: Sequence[str]) -> bool:
-    try:
-        found: Snapshot | None = play.session().read()
-        play.session().window()
-    except DecisionHistoryNotFound:
-        return found is None
-    return all(text not in _written(found) for text in texts)
+    found = play.session().read()
+    written = _written([item.message for item in found.items] if found is not None else [])
+    return all(text not in written for text in texts)
 
 
 def _window_ids(play: Play, ids: Sequence[str]) -> bool:
@@ -156,14 +147,14 @@ def _siblings(play: Play, ids: Sequence[str]) -> bool:
     return [item.id for item in _stored_items(play) if item.parent == point] == list(ids)
 
 
-def _same_refusal(play: Play, is_so: bool) -> bool:
+def _same_refusal(play: Play, is_so: Any) -> bool:
     refusals = {(type(ran.error), str(ran.error)) for ran in play.ran if ran.outcome == "not_found"}
     return (len(refusals) == 1) == is_so
 
 
-def _is_free(play: Play, is_so: bool) -> bool:
+def _is_free(play: Play, is_so: Any) -> bool:
     try:
-        for tenant in play.case.input.get("tenants") or {}:
+        for tenant in members(play.case.input.get("tenants")):
             play.session(tenant=tenant).window()
     except LastroError:
         return not is_so

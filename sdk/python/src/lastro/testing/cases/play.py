@@ -9,7 +9,7 @@ from lastro.history.errors import DecisionHistoryBusy, DecisionHistoryNotFound
 from lastro.history.records import Message, NewItem, Snapshot
 from lastro.history.sessions import Session
 from lastro.history.windows import Window
-from lastro.testing.cases.case import Case, Step, item_id
+from lastro.testing.cases.case import Case, Step, elements, item_id, members
 from lastro.testing.cases.deciding import Running
 from lastro.testing.cases.stage import CONVERSATION, Stage
 
@@ -20,7 +20,8 @@ BEGIN = Step("append", {})
 class Ran:
     """One act that was played: what came of it (`ok`, `busy`, `not_found` or `refused`), and what it gave.
 
-    `path` are the ids of the stored items that a window was chosen from, in order.
+    `path` are the ids of the stored items that a window was chosen from, in order; `gone` of those that left it for
+    good, as a summary would cover them.
     """
 
     step: Step
@@ -28,6 +29,7 @@ class Ran:
     error: LastroError | None = None
     window: Window | None = None
     path: Sequence[str] = ()
+    gone: Sequence[str] | None = None
     snapshot: Snapshot | None = None
     value: Any = None
 
@@ -69,7 +71,7 @@ class Play:
 
     def conversation_of(self, tenant: str) -> str:
         """Name the conversation of a tenant."""
-        owned: Mapping[str, Any] = (self.case.input.get("tenants") or {}).get(tenant) or {}
+        owned = members(members(self.case.input.get("tenants")).get(tenant))
         return str(owned.get("conversation") or CONVERSATION)
 
     def path_to(self, leaf: str = "") -> Sequence[str]:
@@ -129,7 +131,7 @@ class Play:
 def store_given(play: Play, step: Step) -> Ran:
     """Store what the case begins with: a tree, the conversations of tenants, or messages in a row."""
     case = play.case
-    tenants: Mapping[str, Any] = case.input.get("tenants") or {}
+    tenants: Mapping[str, Any] = members(case.input.get("tenants"))
     for tenant, owned in tenants.items():
         messages = {f"{tenant}-{index}": message for index, message in enumerate(owned["messages"])}
         play.append(play.session(tenant=tenant), messages)
@@ -142,7 +144,7 @@ def store_given(play: Play, step: Step) -> Ran:
 
 def store_until(play: Play, now: float) -> None:
     """Store the messages whose time has come."""
-    times: Sequence[float] = play.case.input.get("stored_at") or ()
+    times: Sequence[float] = elements(play.case.input.get("stored_at"))
     for index, time in enumerate(times):
         name = item_id(index)
         if time <= now and name not in play.stored:

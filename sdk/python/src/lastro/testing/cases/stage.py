@@ -73,18 +73,15 @@ class Stage:
         """Let a process of its own reserve the session for a decision, and kill it there. Raises Unplayable."""
         if self.crash_code is None:
             raise Unplayable("nothing of this store outlives a process")
-        child = subprocess.Popen(
+        child = subprocess.Popen(  # noqa: S603 - our own module, under this very interpreter
             [sys.executable, "-m", "lastro.testing.cases.dying", *self.crash_code(worker), session_id],
             stdout=subprocess.PIPE,
         )
-        assert child.stdout is not None
-        try:
-            if child.stdout.readline() != b"reserved\n":
-                raise Unplayable("the process did not get its reservation")
-        finally:
+        with child:
+            word = child.stdout.readline() if child.stdout else b""
             child.kill()
-            child.wait()
-            child.stdout.close()
+        if word != b"reserved\n":
+            raise Unplayable("the process did not get its reservation")
 
     def close(self) -> None:
         """Close every store that was opened; what comes next opens it again."""

@@ -1,4 +1,4 @@
-"""The summary that a case gives, put where a host's would be: with the digest of the exchanges that it says it covers."""
+"""The summary that a case gives, put where a host's would be, with the digest of what it says it covers."""
 
 import hashlib
 import json
@@ -10,8 +10,8 @@ from lastro.history.errors import DecisionHistoryNotFound
 from lastro.history.records import Outcome, Summary
 from lastro.history.sessions import Session
 from lastro.history.summaries import require_summary, summary_after
-from lastro.history.windows import Exchange, Limits, leaving, window_of
-from lastro.testing.cases.case import item_id
+from lastro.history.windows import Exchange, Limits, Window, leaving, window_of
+from lastro.testing.cases.case import elements, item_id
 from lastro.testing.cases.play import Play
 
 NO_LIMITS = Limits(10**9, 10**9)
@@ -31,9 +31,22 @@ def keep_summary(
     session.transact(kept, create=False)
 
 
+def gone_from(play: Play, session: Session, window: Window, *, leaf: str) -> Sequence[str]:
+    """Name the items that left a window for good, oldest first: those that a summary would stand for."""
+
+    def found(view: View | None) -> Outcome[Sequence[str]]:
+        if view is None:
+            raise DecisionHistoryNotFound
+        now, provider = play.stage.clock(), play.case.provider
+        gone = leaving(view, window, provider=provider, leaf=leaf or view.head.leaf, now=now)
+        return Outcome([item.id for exchange in gone for item in exchange.items])
+
+    return session.transact(found, create=False)
+
+
 def _summary(play: Play, view: View, given: Mapping[str, Any], limits: Limits) -> Summary:
     text, ends = require_summary(given.get("text")), given.get("expires_at")
-    covered = [item_id(index) for index in given.get("covers") or ()]
+    covered = [item_id(index) for index in elements(given.get("covers"))]
     expires_at = float(ends) if ends is not None else None
     gone = _gone(play, view, limits)
     if gone and [item.id for exchange in gone for item in exchange.items] == covered:
