@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conversations.account import account_of
 from conversations.branch import Branch
 
 from lastro.history.errors import DecisionHistoryError
 from lastro.history.messages import require_message
 from lastro.history.summaries import Exchange, summary_after
 from lastro.history.windows import Limits, Window, window_of
+from lastro.invariants import violations
 
 CASES = Path(__file__).with_name("history_cases")
 READ = [json.loads(path.read_text()) for path in sorted(CASES.glob("*.json"))]
@@ -67,3 +69,22 @@ def test_case(case: dict[str, Any], *, repair: bool) -> None:
     text = json.dumps(window.messages, ensure_ascii=False)
     assert all(words in text for words in expect["text_present"])
     assert not any(words in text for words in expect["text_absent"])
+
+
+@pytest.mark.parametrize("case", WINDOWS, ids=[case["id"] for case in WINDOWS])
+def test_case_keeps_the_invariants(case: dict[str, Any]) -> None:
+    """HI-11: a window that is served satisfies the invariants that the case names."""
+    messages = messages_of(case)
+    try:
+        window = window_for(case, repair=True)
+    except DecisionHistoryError:
+        return
+    account = account_of(window, [f"i{place}" for place in range(len(messages))])
+    assert not violations(
+        case["provider"],
+        window.messages,
+        stored=messages,
+        limits=Limits(case["operation"]["args"]["maxMessages"], case["operation"]["args"]["maxBytes"]),
+        invariants=case["expect"]["invariants"],
+        account=account,
+    )

@@ -12,7 +12,7 @@ from lastro.history.windows.units import Server, Stretch, Unit
 
 @dataclass(frozen=True)
 class Cut:
-    """A tail that could be served: a turn and what is behind it; `pinned`: of the turn its input, and units from one on."""
+    """A tail that could be served: from a turn on; `pinned`: of that turn only its input, and its units from one on."""
 
     turn: int
     unit: int = 0
