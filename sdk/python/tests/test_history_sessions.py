@@ -105,6 +105,18 @@ def deciding(*messages: Message) -> Callable[[Turn], tuple[Message, ...]]:
     return lambda _: messages
 
 
+def noting(seen: list[Turn], *messages: Message) -> Callable[[Turn], tuple[Message, ...]]:
+    def operation(turn: Turn) -> tuple[Message, ...]:
+        seen.append(turn)
+        return messages
+
+    return operation
+
+
+def never(_: Turn) -> tuple[Message, ...]:
+    pytest.fail("the operation ran")
+
+
 def cut_off(_: Turn) -> tuple[Message, ...]:
     raise ConnectionError
 
@@ -116,7 +128,7 @@ def test_agent_loop(house: House) -> None:
     session.decide(PINS, deciding(calls("c1")))
     session.observe([result("c1")])
     seen: list[Turn] = []
-    session.decide(PINS, lambda turn: seen.append(turn) or [says("Sent.")])
+    session.decide(PINS, noting(seen, says("Sent.")))
     assert list(seen[0].window.messages) == [user("Send ten."), calls("c1"), result("c1")]
     assert list(session.window().messages) == [user("Send ten."), calls("c1"), result("c1"), says("Sent.")]
     head = session.read().head
@@ -155,7 +167,7 @@ def test_other_pins_are_refused(house: House, member: str, other: Pins) -> None:
     session = house.session()
     session.decide(PINS, deciding(says("Hello.")))
     with pytest.raises(DecisionHistoryMismatch, match=member):
-        session.decide(other, pytest.fail)
+        session.decide(other, never)
     session.decide(PINS, deciding(says("Hello again.")))
 
 
@@ -163,10 +175,10 @@ def test_other_content_mode_is_refused(house: House) -> None:
     """HI-1: the content mode is a part of the identity, and it is the history's."""
     opaque = Pins("openai.chat", "model-1", content_mode="opaque_refs")
     with pytest.raises(DecisionHistoryMismatch, match="content_mode"):
-        house.session().decide(opaque, pytest.fail)
+        house.session().decide(opaque, never)
     house.session(settings={"content_mode": "opaque_refs"}).decide(opaque, deciding(says("Hello.")))
     with pytest.raises(DecisionHistoryMismatch, match="content_mode"):
-        house.session().decide(PINS, pytest.fail)
+        house.session().decide(PINS, never)
 
 
 def test_conversation_and_subject_stay(house: House) -> None:
@@ -276,7 +288,7 @@ def test_two_workers(house: House) -> None:
     one.decide(PINS, first)
     one.observe([result("c_w1")])
     windows: list[Turn] = []
-    two.decide(PINS, lambda turn: windows.append(turn) or [says("Done.")])
+    two.decide(PINS, noting(windows, says("Done.")))
     expected = [user("Transfer 10 to savings."), calls("c_w1"), result("c_w1")]
     assert list(windows[0].window.messages) == expected
 
@@ -303,7 +315,7 @@ def test_branch(house: House) -> None:
     session = house.session()
     ids = session.append([user("A name for a cat."), says("Miso."), user("Another one."), says("Pepper.")])
     seen: list[Turn] = []
-    session.decide(PINS, lambda turn: seen.append(turn) or [says("Olive.")], leaf=ids[2])
+    session.decide(PINS, noting(seen, says("Olive.")), leaf=ids[2])
     assert seen[0].window.items == ids[:3]
     items = session.read().items
     assert [item.id for item in items if item.parent == ids[2]] == [ids[3], items[-1].id]
@@ -351,7 +363,8 @@ def test_expiry_and_deletion(house: House) -> None:
 
 def test_missing_identity(house: House) -> None:
     """HI-1, HI-2: a missing id, a missing namespace of a store that can be shared, or provider is an error."""
-    for names in ({"run_id": "r"}, {"run_id": "r", "invocation_id": "i"}):
+    unnamed: list[dict[str, Any]] = [{"run_id": "r"}, {"run_id": "r", "invocation_id": "i"}]
+    for names in unnamed:
         with pytest.raises(DecisionHistoryIdentityMissing):
             house.history().session(**names)
     with pytest.raises(DecisionHistoryIdentityMissing):
@@ -415,7 +428,7 @@ def test_resume_without_messages(house: House) -> None:
     session = house.session(resumed=True)
     assert session.observe([result("c1")]) == ()
     windows: list[Turn] = []
-    session.decide(PINS, lambda turn: windows.append(turn) or [says("Sent.")], observations=1)
+    session.decide(PINS, noting(windows, says("Sent.")), observations=1)
     assert windows[0].window.messages == ()
     told = [event for event in house.events if isinstance(event, ResumedWithoutMessages)]
     assert [event.observations for event in told] == [1, 1]
@@ -463,7 +476,7 @@ def test_history_false_keeps_nothing(*, is_async: bool) -> None:
     session = Form(History(False).session("s"), is_async=is_async)
     session.append([user("Hello.")])
     windows: list[Turn] = []
-    assert len(session.decide(PINS, lambda turn: windows.append(turn) or [calls("c1")])) == 1
+    assert len(session.decide(PINS, noting(windows, calls("c1")))) == 1
     assert session.observe([result("c1")]) == ()
     assert session.not_executed(["c1"]) == ()
     assert windows[0].window.messages == ()
@@ -488,5 +501,5 @@ def test_sync_decision_refuses_async_code() -> None:
 
     session = History().session("s")
     with pytest.raises(TypeError):
-        session.decide(PINS, operation)  # type: ignore[call-overload]
+        session.decide(PINS, operation)  # type: ignore[arg-type]
     assert session.read() is None
