@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 from lastro.decisions.records import (
     Answer,
@@ -15,6 +15,7 @@ from lastro.decisions.records import (
     Tool,
     TypedAnswer,
 )
+from lastro.decisions.schemas import fits
 from lastro.history.errors import AgentDecisionProviderSchemaViolation
 
 
@@ -56,7 +57,8 @@ def _typed(heard: Heard, answer: Answer) -> Any:
     if not heard.text.strip():
         raise violation("no_decision")
     value = parsed(heard.text, code="malformed_json")
-    require_shape(value, answer.schema, code="schema_mismatch")
+    if not fits(value, answer.schema):
+        raise violation("schema_mismatch")
     try:
         return answer.parse(value)
     except (ValueError, TypeError):
@@ -79,7 +81,8 @@ def _call(id: str, name: Any, arguments: Any, tools: Sequence[Tool]) -> Proposed
     value = parsed(arguments or "{}", code="malformed_arguments") if isinstance(arguments, str) else arguments
     if not is_object(value):
         raise violation("malformed_arguments")
-    require_shape(value, tool.parameters, code="arguments_mismatch")
+    if not fits(value, tool.parameters):
+        raise violation("arguments_mismatch")
     return ProposedCall(id, tool.name, value)
 
 
@@ -104,17 +107,6 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
     """Say whether a value is a JSON object."""
     return isinstance(value, dict)
-
-
-def require_shape(value: Any, schema: Mapping[str, Any], *, code: str) -> None:
-    """Refuse a value that its JSON Schema does not allow; a schema fetches nothing from elsewhere."""
-    from jsonschema.validators import validator_for  # an extra's package, which the pure parts live without
-    from referencing import Registry
-
-    nowhere: Any = cast("Any", Registry)()
-    kind: Any = validator_for(cast("Any", schema))
-    if not kind(schema, registry=nowhere).is_valid(value):
-        raise violation(code)
 
 
 def member(value: Any, *path: str | int) -> Any:

@@ -4,17 +4,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lastro.decisions.schemas import require_schema
 from lastro.history.records import Message
 from lastro.history.windows import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A capability that the model may propose to call; `parameters` is the JSON Schema of its arguments."""
+    """A capability that the model may propose to call; `parameters` is the JSON Schema of its arguments.
+
+    Raises ValueError for a schema that is none, or that points to another document.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+    def __post_init__(self) -> None:
+        require_schema(self.parameters, of=self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +44,16 @@ class Observation:
 class Answer:
     """The shape of a structured decision: a JSON Schema, and what makes the host's own type of it.
 
-    `parse` may refuse with ValueError or TypeError: the decision is then not valid.
+    `parse` may refuse with ValueError or TypeError: the decision is then not valid. Raises ValueError for a schema that
+    is none, or that points to another document.
     """
 
     schema: Mapping[str, Any]
     name: str = "decision"
     parse: Callable[[Any], Any] = lambda value: value
+
+    def __post_init__(self) -> None:
+        require_schema(self.schema, of=self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 
+from lastro.history.ahead import ahead_of
 from lastro.history.contract import Items
 from lastro.history.errors import DecisionHistoryLimitExceeded
 from lastro.history.events import SummaryMade, window_served
 from lastro.history.formats import FORMATS
 from lastro.history.messages import size_of
-from lastro.history.records import Item, Message, Provider, Summary
+from lastro.history.records import Item, Message, NewItem, Provider, Summary
 from lastro.history.settings import Settings, SummaryRequest
 from lastro.history.steps import Steps
 from lastro.history.summaries import projected, require_summary, summary_after, summary_message
@@ -38,6 +39,16 @@ class Composer:
     now: float
     settings: Settings
     summary: Summary | None = None
+    given: frozenset[str] = frozenset()
+    """What the decision is given, which is shown whole or not at all (X5)."""
+
+    def put_ahead(self, items: Sequence[NewItem], *, after: int) -> None:
+        """Show items ahead of the leaf that are not stored yet; `after` is the position of the last stored one."""
+        self.source = ahead_of(
+            self.source, items, leaf=self.leaf, provider=self.provider, now=self.now, after=after
+        )
+        self.leaf = items[-1].id
+        self.given = frozenset(item.id for item in items)
 
     def window(self) -> Steps[Window]:
         """Make the window within the settings' bounds, and the summary that it needs (HI-18, HI-19)."""
@@ -65,6 +76,10 @@ class Composer:
     def _summarized(self, limits: Limits) -> Steps[Window]:
         """Summarize what leaves until the summary itself has room; without room for any, serve none."""
         window = self._chosen(limits, self.summary)
+        if window.through in self.given:
+            raise DecisionHistoryLimitExceeded(
+                bound="max_messages", needed=max(len(self.given), window.message_count + 1), allowed=limits.max_messages
+            )
         room = 0
         while self.settings.summarize and window.trimmed and window.summary is None:
             room = max(room + 1, self._room())

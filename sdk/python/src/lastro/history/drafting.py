@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from lastro.history.ahead import ahead_of
 from lastro.history.calls import OpenCalls
 from lastro.history.composing import Composer, Nothing
 from lastro.history.contract import View
@@ -23,6 +22,8 @@ from lastro.history.stores.bounds import require
 from lastro.history.windows import Limits, Window
 
 T = TypeVar("T")
+Answer = Outcome[Any] | Sequence[Message | NewItem]
+"""What an operation gives: the messages of its decision, or an outcome that has a result beside them."""
 
 Before = Callable[[View | None], Sequence[NewItem]]
 """What a decision is given: items that its window shows already, and that are stored with its answer or not at all."""
@@ -120,7 +121,7 @@ class Draft:
         self._put_ahead(composer, view, before)
         window = yield from composer.window()
         turn = Turn(window, view.head if view is not None else None, composer)
-        answer: Any = yield lambda: decision.operation(turn)
+        answer: Answer = yield lambda: decision.operation(turn)
         head = head.with_(summary=composer.summary)
         return self._answered(view, head, answer, leaf=decision.leaf, before=before)
 
@@ -130,25 +131,17 @@ class Draft:
         if results and view is not None:
             OpenCalls(view, composer.provider, composer.leaf).answered_by(results)
         if before:
-            composer.source = ahead_of(
-                composer.source,
-                before,
-                leaf=composer.leaf,
-                provider=composer.provider,
-                now=composer.now,
-                after=view.head.count if view is not None else 0,
-            )
-            composer.leaf = before[-1].id
+            stored = view.head.count if view is not None else 0
+            composer.put_ahead(before, after=stored)
 
     def _answered(
-        self, view: View | None, head: Head, answer: Any, *, leaf: str, before: tuple[NewItem, ...] = ()
+        self, view: View | None, head: Head, answer: Answer, *, leaf: str, before: tuple[NewItem, ...]
     ) -> Outcome[Any]:
-        given = answer if isinstance(answer, Outcome) else Outcome(None, tuple(answer))
-        answered = self._items(given.append)
-        items = branched((*before, *answered), leaf)
+        given = answer.append if isinstance(answer, Outcome) else answer
+        answered = self._items(given)
         ids = tuple(item.id for item in answered)
-        result = given.result if isinstance(answer, Outcome) else ids
-        return self._kept(view, result, items, head=head)
+        result = answer.result if isinstance(answer, Outcome) else ids
+        return self._kept(view, result, branched((*before, *answered), leaf), head=head)
 
     def _kept(
         self,
