@@ -1,6 +1,7 @@
 """The acts of a case, by their names in the file."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lastro.history.errors import DecisionHistoryNotFound
 from lastro.history.records import Message
@@ -20,7 +21,7 @@ def _at(play: Play, step: Step) -> Ran:
     store_until(play, now)
     play.stage.clock.time = now
     if "summary" in play.case.input and not any(ran.step.do == "at" for ran in play.ran):
-        keep_summary(play, play.session(), play.case.input["summary"])
+        keep_summary(play, play.session(), [play.case.input["summary"]])
     return Ran(step, "ok")
 
 
@@ -37,9 +38,7 @@ def _append(play: Play, step: Step) -> Ran:
 def _window(play: Play, step: Step) -> Ran:
     session, args = _session(play, step), step.args
     limits = Limits(int(args.get("maxMessages", 128)), int(args.get("maxBytes", 262_144)))
-    if args.get("summary"):
-        given = play.case.input[str(args["summary"]).removeprefix("input.")]
-        keep_summary(play, session, given, limits=limits)
+    keep_summary(play, session, _given(play, args.get("summary")), limits=limits)
     leaf = str(step.members.get("leaf") or "")
     window = session.window(leaf=leaf, limits=limits)
     return Ran(
@@ -135,6 +134,12 @@ def _session(play: Play, step: Step, *, worker: str = "") -> Session:
         owner = conversation.removeprefix(FOREIGN)
         conversation = play.session(tenant=owner).key.digest
     return play.session(tenant=tenant, conversation=conversation, worker=worker)
+
+
+def _given(play: Play, named: Any) -> Sequence[Mapping[str, Any]]:
+    """Give the summaries that a step brings, in the order in which a host would try them."""
+    found = play.case.input[named.removeprefix("input.")] if isinstance(named, str) else named
+    return elements(found) or ([members(found)] if found else [])
 
 
 def _messages(play: Play, step: Step) -> Mapping[str, Message]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lastro.history.contract import View
-from lastro.history.errors import DecisionHistoryNotFound
+from lastro.history.errors import DecisionHistoryNotFound, DecisionHistorySummaryInvalid
 from lastro.history.records import Outcome, Summary
 from lastro.history.sessions import Session
 from lastro.history.summaries import require_summary, summary_after
@@ -18,17 +18,18 @@ NO_LIMITS = Limits(10**9, 10**9)
 
 
 def keep_summary(
-    play: Play, session: Session, given: Mapping[str, Any], *, limits: Limits = NO_LIMITS
+    play: Play, session: Session, given: Sequence[Mapping[str, Any]], *, limits: Limits = NO_LIMITS
 ) -> None:
-    """Store the given summary in the head of the session. Raises DecisionHistorySummaryInvalid."""
+    """Store the first of the given summaries that is one, in the head of the session; none where none is (X10)."""
 
     def kept(view: View | None) -> Outcome[None]:
         if view is None:
             raise DecisionHistoryNotFound
-        summary = _summary(play, view, given, limits)
-        return Outcome(None, head=view.head.with_(summary=summary))
+        summaries = (_summary(play, view, one, limits) for one in given)
+        return Outcome(None, head=view.head.with_(summary=next(filter(None, summaries), None)))
 
-    session.transact(kept, create=False)
+    if given:
+        session.transact(kept, create=False)
 
 
 def gone_from(play: Play, session: Session, window: Window, *, leaf: str) -> Sequence[str]:
@@ -44,8 +45,12 @@ def gone_from(play: Play, session: Session, window: Window, *, leaf: str) -> Seq
     return session.transact(found, create=False)
 
 
-def _summary(play: Play, view: View, given: Mapping[str, Any], limits: Limits) -> Summary:
-    text, ends = require_summary(given.get("text")), given.get("expires_at")
+def _summary(play: Play, view: View, given: Mapping[str, Any], limits: Limits) -> Summary | None:
+    try:
+        text = require_summary(given.get("text"))
+    except DecisionHistorySummaryInvalid:
+        return None
+    ends = given.get("expires_at")
     covered = [item_id(index) for index in elements(given.get("covers"))]
     expires_at = float(ends) if ends is not None else None
     gone = _gone(play, view, limits)
