@@ -39,8 +39,10 @@ def _outcomes(play: Play) -> Iterator[str]:
         expected = ran.step.expected
         if expected and not _is(ran.outcome, expected):
             yield f"{ran.step.do}: {ran.outcome}, where {expected} is right{_told(ran)}"
-        if not expected and ran.outcome not in play.case.outcomes:
+        if not expected and ran.outcome != OK and ran.outcome not in play.case.outcomes:
             yield f"{ran.step.do}: {ran.outcome}, where only {' or '.join(play.case.outcomes)} is right{_told(ran)}"
+    if OK not in play.case.outcomes and all(ran.outcome == OK for ran in play.ran):
+        yield f"all is served, where only {' or '.join(play.case.outcomes)} is right"
 
 
 def _is(outcome: str, expected: str) -> bool:
