@@ -408,7 +408,7 @@ GEMINI = [
         "G3",
         "a signature in another part",
         "gemini.contents",
-        [turn(WORD), turn(SIGNED, SIGNED, role="model"), turn(gives(), gives())],
+        [turn(WORD), turn({**SIGNED, **asks("find")}, role="model"), turn(gives("find"))],
         LOOP,
         knows=LOOP,
     ),

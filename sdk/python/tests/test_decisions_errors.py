@@ -7,7 +7,7 @@ import traceback
 from typing import Any
 
 import pytest
-from deciding import CANARY, PROVIDERS, TOOLS, agent
+from deciding import CANARY, FORMS, PROVIDERS, TOOLS, Form, agent
 from loopback import Call, Fault, Turn
 
 from lastro.decisions import Answer, Ask, FinalAnswer, Tool
@@ -23,10 +23,15 @@ from lastro.history.errors import (
     DecisionHistorySummaryInvalid,
 )
 
-both_forms = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+both_forms = pytest.mark.parametrize("form", FORMS)
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 UNAVAILABLE = AgentDecisionProviderUnavailable
 VIOLATION = AgentDecisionProviderSchemaViolation
+
+
+def looking(arguments: Any = None, *, raw: str | None = None) -> Turn:
+    return Turn(calls=(Call("look", arguments, raw),))
+
 
 # (what comes, the error, how its provider_error_code begins)
 COMING: list[tuple[str, Turn | Fault, type[LastroError], str]] = [
@@ -42,33 +47,42 @@ COMING: list[tuple[str, Turn | Fault, type[LastroError], str]] = [
     ("a list", Fault("body", 200, [CANARY]), VIOLATION, "unexpected_shape"),
     ("nothing said", Turn(), VIOLATION, "no_decision"),
     ("an unknown capability", Turn(calls=(Call(f"rm_{CANARY}", {}),)), VIOLATION, "unknown_tool"),
-    ("arguments of another shape", Turn(calls=(Call("look", {"thing": 7, "x": CANARY}),)), VIOLATION, "arguments_mismatch"),
-    ("arguments that are none", Turn(calls=(Call("look", raw=f'{{"thing": "{CANARY}'),)), VIOLATION, "malformed_arguments"),
+    ("arguments of another shape", looking({"thing": 7, "x": CANARY}), VIOLATION, "arguments_mismatch"),
+    ("arguments that are none", looking(raw=f'{{"thing": "{CANARY}'), VIOLATION, "malformed_arguments"),
     ("arguments that are a list", Turn(calls=(Call("book", [CANARY]),)), VIOLATION, "malformed_arguments"),
 ]  # fmt: skip
 STOPPED: dict[str, dict[str, str]] = {
-    "openai.responses": {"max_output_tokens": "truncated", "content_filter": "filtered", "refusal": "incomplete"},
+    "openai.responses": {
+        "max_output_tokens": "truncated",
+        "content_filter": "filtered",
+        "refusal": "incomplete",
+    },
     "openai.chat": {"length": "truncated", "content_filter": "filtered", "refusal": "refused"},
     "anthropic.messages": {"max_tokens": "truncated", "refusal": "refused", "pause_turn": "incomplete"},
-    "gemini.contents": {"MAX_TOKENS": "truncated", "SAFETY": "filtered", "MALFORMED_FUNCTION_CALL": "malformed_call"},
+    "gemini.contents": {
+        "MAX_TOKENS": "truncated",
+        "SAFETY": "filtered",
+        "MALFORMED_FUNCTION_CALL": "malformed_call",
+    },
 }
 
 
 @each_provider
 @both_forms
-@pytest.mark.parametrize(("why", "coming", "error", "code"), COMING, ids=[row[0] for row in COMING])
+@pytest.mark.parametrize(
+    ("coming", "error", "code"), [row[1:] for row in COMING], ids=[row[0] for row in COMING]
+)
 def test_a_provider_that_fails(
     provider: str,
-    is_async: bool,
-    why: str,
+    form: Form,
     coming: Turn | Fault,
     error: type[LastroError],
     code: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """HI-20: typed by what the caller does next, asked once, nothing stored, nothing quoted; asked again it succeeds."""
+    """HI-20: typed by what the caller does next, asked once, nothing stored or quoted; asked again it succeeds."""
     caplog.set_level(logging.INFO)
-    with agent(provider, is_async=is_async) as one:
+    with agent(provider, form=form) as one:
         session = one.provider.session("s")
         one.loopback.answers(Turn("before"), coming)
         one.step(Ask(input=(CANARY,), tools=TOOLS), session)
@@ -84,7 +98,9 @@ def test_a_provider_that_fails(
         assert one.step(Ask(input=("hi",), tools=TOOLS), session).decision == FinalAnswer("after")
 
 
-@pytest.mark.parametrize(("provider", "stop"), [(name, stop) for name, stops in STOPPED.items() for stop in stops])
+@pytest.mark.parametrize(
+    ("provider", "stop"), [(name, stop) for name, stops in STOPPED.items() for stop in stops]
+)
 def test_an_answer_that_was_stopped(provider: str, stop: str) -> None:
     """HI-20: an answer that was cut, filtered or refused is no decision, and says which."""
     with agent(provider) as one:
@@ -95,11 +111,22 @@ def test_an_answer_that_was_stopped(provider: str, stop: str) -> None:
         assert one.provider.session("s").read() is None
 
 
+def test_a_response_that_failed() -> None:
+    """HI-20: Responses says by a status that its server failed: no fault of the model's format."""
+    body = {"status": "failed", "error": {"code": "server_error", "message": CANARY}, "output": []}
+    with agent("openai.responses") as one:
+        one.loopback.answers(Fault("body", 200, body))
+        with pytest.raises(UNAVAILABLE) as failed:
+            one.step(Ask(input=("hi",)), one.provider.session("s"))
+        assert failed.value.provider_error_code == "failed.server_error"
+        assert CANARY not in "".join(traceback.format_exception(failed.value))
+
+
 @both_forms
-def test_nothing_listens(is_async: bool) -> None:
+def test_nothing_listens(form: Form) -> None:
     """HI-20: a provider that cannot be reached is unavailable, whatever package was to reach it."""
     for provider in PROVIDERS:
-        with agent(provider, is_async=is_async) as one:
+        with agent(provider, form=form) as one:
             one.loopback.__exit__(None, None, None)
             with pytest.raises(UNAVAILABLE) as failed:
                 one.step(Ask(input=("hi",)), one.provider.session("s"))
@@ -152,7 +179,9 @@ def test_what_the_hosts_type_refuses_is_no_decision() -> None:
     with agent("openai.responses", interface="structured") as one:
         one.loopback.answers(Turn(json.dumps({"room": 7, "note": CANARY})))
         with pytest.raises(VIOLATION) as failed:
-            one.step(Ask(input=("hi",), answer=Answer(schema=SHAPE.schema, parse=parse)), one.provider.session("s"))
+            one.step(
+                Ask(input=("hi",), answer=Answer(schema=SHAPE.schema, parse=parse)), one.provider.session("s")
+            )
         assert failed.value.provider_error_code == "schema_mismatch"
         assert CANARY not in "".join(traceback.format_exception(failed.value))
 
@@ -160,7 +189,7 @@ def test_what_the_hosts_type_refuses_is_no_decision() -> None:
 @each_provider
 def test_two_decisions_at_once(provider: str) -> None:
     """HI-5, HI-20: the second is DecisionHistoryBusy with the first one's worker; only one request goes out."""
-    with agent(provider, is_async=True, history=History(RamStore(), namespace="n")) as one:
+    with agent(provider, form="async", history=History(RamStore(), namespace="n")) as one:
         session = one.provider.session("s", worker="w-7")
         one.loopback.answers(Turn("yes"))
 
@@ -183,14 +212,16 @@ def test_local_refusals_keep_their_code() -> None:
         with pytest.raises(DecisionHistoryLimitExceeded):
             one.step(Ask(input=("a", "b")), one.provider.session("s"))
         assert not one.loopback.seen
-    summarizing = History(RamStore(), namespace="n", max_messages=3, summarize=lambda request: "")
+    summarizing = History(RamStore(), namespace="n", max_messages=4, summarize=lambda _: "")
     with agent("openai.responses", history=summarizing) as one:
         session = one.provider.session("s")
-        one.loopback.answers(Turn("yes"))
+        one.loopback.answers(Turn("yes"), Turn("yes"))
         one.step(Ask(input=("a",)), session)
+        one.step(Ask(input=("b",)), session)
+        before = session.read()
         with pytest.raises(DecisionHistorySummaryInvalid):
-            one.step(Ask(input=("b", "c")), session)
-        assert len(one.loopback.seen) == 1
+            one.step(Ask(input=("c",)), session)
+        assert (len(one.loopback.seen), session.read()) == (2, before)
     with agent("openai.responses") as one:
         with pytest.raises(DecisionHistoryIdentityMissing):
             one.step(Ask(input=("hi",)))
@@ -204,7 +235,10 @@ def test_the_two_interfaces_are_not_mixed() -> None:
     """HI-1: a shape of an answer goes with the structured interface, and only with it; a guard needs its reserve."""
     with agent("openai.responses") as one, pytest.raises(ValueError, match="structured"):
         one.step(Ask(input=("hi",), answer=SHAPE), one.provider.session("s"))
-    with agent("openai.responses", interface="structured") as one, pytest.raises(ValueError, match="structured"):
+    with (
+        agent("openai.responses", interface="structured") as one,
+        pytest.raises(ValueError, match="structured"),
+    ):
         one.step(Ask(input=("hi",)), one.provider.session("s"))
     with pytest.raises(ValueError, match="max_output_tokens"), agent("openai.responses", guard="counter"):
         pass
@@ -217,7 +251,9 @@ def test_a_form_needs_its_client() -> None:
             one.step(Ask(input=("hi",)), one.provider.session("s"))
 
 
-@pytest.mark.parametrize("schema", [{"type": "room"}, {"$ref": "http://127.0.0.1:9/schema.json"}, {"items": [{"$ref": "a"}]}])
+@pytest.mark.parametrize(
+    "schema", [{"type": "room"}, {"$ref": "http://127.0.0.1:9/schema.json"}, {"items": [{"$ref": "a"}]}]
+)
 def test_a_schema_is_sound_when_it_is_declared(schema: dict[str, Any]) -> None:
     """HI-20: a schema that is none, or that would have to be fetched, is the host's fault and is refused at once."""
     with pytest.raises(ValueError, match="decision"):
@@ -231,4 +267,6 @@ def test_what_cannot_be_checked_is_no_decision() -> None:
     with agent("openai.responses", interface="structured") as one:
         one.loopback.answers(Turn('{"room": 7}'))
         with pytest.raises(VIOLATION):
-            one.step(Ask(input=("hi",), answer=Answer(schema={"$ref": "#/nowhere"})), one.provider.session("s"))
+            one.step(
+                Ask(input=("hi",), answer=Answer(schema={"$ref": "#/nowhere"})), one.provider.session("s")
+            )

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from deciding import (
     COUNTING,
+    FORMS,
     PROVIDERS,
     TOOLS,
     Agent,
+    Form,
     agent,
     answered_messages,
     as_sent,
@@ -18,6 +20,7 @@ from deciding import (
 from loopback import Call, Fault, Turn
 
 from lastro.decisions import Ask, FinalAnswer, Observation, ProposedCalls
+from lastro.decisions.transport import require_direct
 from lastro.history import History, RamStore
 from lastro.history.errors import (
     DecisionHistoryInvalid,
@@ -29,7 +32,7 @@ from lastro.history.events import ProviderContextCount, SummaryMade
 from lastro.history.guard import TokenGuard
 from lastro.history.sessions import Session
 
-both_forms = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+both_forms = pytest.mark.parametrize("form", FORMS)
 each_provider = pytest.mark.parametrize("provider", PROVIDERS)
 TWO_LOOKS = (Call("look", {"thing": "ä \U0001f600"}), Call("look", {"thing": "b"}))
 
@@ -40,12 +43,12 @@ def started(agent: Agent, name: str = "s", **more: Any) -> Session:
 
 @each_provider
 @both_forms
-def test_a_loop_of_steps(provider: str, is_async: bool) -> None:
+def test_a_loop_of_steps(provider: str, form: Form) -> None:
     """HI-13: over several steps the provider's messages, ids, signatures and thinking return as they came, to the byte.
 
     The provider itself checks pairs and signatures, and answers 400 where one is broken.
     """
-    with agent(provider, is_async=is_async) as one:
+    with agent(provider, form=form) as one:
         session = started(one)
         one.loopback.answers(
             Turn("Two things.", TWO_LOOKS, thinking="which?"),
@@ -54,11 +57,14 @@ def test_a_loop_of_steps(provider: str, is_async: bool) -> None:
         )
         first = one.step(Ask(instructions="Be brief.", input=("A room",), tools=TOOLS), session)
         assert isinstance(first.decision, ProposedCalls)
-        assert [dict(call.arguments) for call in first.decision.calls] == [call.arguments for call in TWO_LOOKS]
+        assert [dict(call.arguments) for call in first.decision.calls] == [
+            call.arguments for call in TWO_LOOKS
+        ]
         assert first.decision.text == "Two things."
         second = one.step(Ask(instructions="Be brief.", observations=observed(first), tools=TOOLS), session)
         third = one.step(
-            Ask(instructions="Be brief.", observations=observed(second, book={"ok": True}), tools=TOOLS), session
+            Ask(instructions="Be brief.", observations=observed(second, book={"ok": True}), tools=TOOLS),
+            session,
         )
         assert third.decision == FinalAnswer("Booked.")
         asked = [sent_messages(body) for body in one.loopback.generations]
@@ -73,9 +79,9 @@ def test_a_loop_of_steps(provider: str, is_async: bool) -> None:
 
 @each_provider
 @both_forms
-def test_a_pending_proposal_is_never_shown_as_executed(provider: str, is_async: bool) -> None:
+def test_a_pending_proposal_is_never_shown_as_executed(provider: str, form: Form) -> None:
     """HI-13: until the runtime reports, the proposal is held back; a result of a call that nobody made is refused."""
-    with agent(provider, is_async=is_async) as one:
+    with agent(provider, form=form) as one:
         session = started(one)
         one.loopback.answers(Turn(calls=TWO_LOOKS, thinking="t"), Turn("Still waiting."), Turn("Both seen."))
         first = one.step(Ask(input=("look",), tools=TOOLS), session)
@@ -84,8 +90,8 @@ def test_a_pending_proposal_is_never_shown_as_executed(provider: str, is_async: 
         shown = json.dumps(one.loopback.generations[1])
         assert "seen 0" not in shown
         assert len(half.window.open_calls) == 1
+        stranger = Observation(call_id="call_nobody", name="steal", output="x")
         with pytest.raises(DecisionHistoryInvalid):
-            stranger = Observation(call_id="call_nobody", name="steal", output="x")
             one.step(Ask(observations=(stranger,), tools=TOOLS), session)
         with pytest.raises(DecisionHistoryInvalid):
             one.step(Ask(observations=observed(first)[:1], tools=TOOLS), session)
@@ -98,10 +104,10 @@ def test_a_pending_proposal_is_never_shown_as_executed(provider: str, is_async: 
 
 @each_provider
 @both_forms
-def test_a_long_conversation_is_trimmed_whole(provider: str, is_async: bool) -> None:
-    """HI-9, HI-10: under a small bound the oldest exchanges leave whole, the provider takes every window, all is kept."""
+def test_a_long_conversation_is_trimmed_whole(provider: str, form: Form) -> None:
+    """HI-9, HI-10: under a small bound the oldest exchanges leave whole, every window is taken, all is kept."""
     store = RamStore()
-    with agent(provider, is_async=is_async, history=History(store, namespace="n", max_messages=9)) as one:
+    with agent(provider, form=form, history=History(store, namespace="n", max_messages=9)) as one:
         session = started(one)
         for turn in range(6):
             one.loopback.answers(Turn(calls=TWO_LOOKS, thinking=f"t{turn}"), Turn(f"answer {turn}"))
@@ -125,12 +131,12 @@ def talk(one: Agent, session: Session, *, turns: int) -> None:
 
 @pytest.mark.parametrize("provider", COUNTING)
 @both_forms
-def test_the_guard_trims_before_it_generates(provider: str, is_async: bool) -> None:
+def test_the_guard_trims_before_it_generates(provider: str, form: Form) -> None:
     """HI-14, HI-15, HI-17: the endpoint counts the request that is then sent; old exchanges leave one by one."""
     events: list[Any] = []
     guard = TokenGuard(context_window_tokens=1100)
     settings: dict[str, Any] = {"guard": guard, "max_output_tokens": 100, "on_event": events.append}
-    with agent(provider, is_async=is_async, **settings) as one:
+    with agent(provider, form=form, **settings) as one:
         session = started(one)
         talk(one, session, turns=5)
         counts = [event for event in events if isinstance(event, ProviderContextCount)]
@@ -151,9 +157,11 @@ def test_the_guard_trims_before_it_generates(provider: str, is_async: bool) -> N
 
 @pytest.mark.parametrize("provider", COUNTING)
 @both_forms
-def test_what_does_not_fit_is_refused_before_a_generation(provider: str, is_async: bool) -> None:
+def test_what_does_not_fit_is_refused_before_a_generation(provider: str, form: Form) -> None:
     """HI-15: the latest alone over the ceiling: ProviderContextWindowExceeded; nothing generated, nothing stored."""
-    with agent(provider, is_async=is_async, guard=TokenGuard(context_window_tokens=1100), max_output_tokens=100) as one:
+    with agent(
+        provider, form=form, guard=TokenGuard(context_window_tokens=1100), max_output_tokens=100
+    ) as one:
         session = started(one)
         talk(one, session, turns=2)
         before = session.read()
@@ -165,10 +173,14 @@ def test_what_does_not_fit_is_refused_before_a_generation(provider: str, is_asyn
 
 @pytest.mark.parametrize("provider", COUNTING)
 @both_forms
-@pytest.mark.parametrize("fault", [Fault("status", 500), Fault("cut"), Fault("malformed"), Fault("timeout")], ids=lambda f: f.kind)
-def test_without_a_count_nothing_is_generated(provider: str, is_async: bool, fault: Fault) -> None:
-    """HI-15: a count that cannot be had is ProviderContextCountUnavailable, asked for once, and nothing is generated."""
-    with agent(provider, is_async=is_async, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=100) as one:
+@pytest.mark.parametrize(
+    "fault", [Fault("status", 500), Fault("cut"), Fault("malformed"), Fault("timeout")], ids=lambda f: f.kind
+)
+def test_without_a_count_nothing_is_generated(provider: str, form: Form, fault: Fault) -> None:
+    """HI-15: a count that cannot be had is ProviderContextCountUnavailable; asked for once, nothing generated."""
+    with agent(
+        provider, form=form, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=100
+    ) as one:
         one.loopback.counts.append(fault)
         with pytest.raises(ProviderContextCountUnavailable):
             one.step(Ask(input=("hi",)), started(one))
@@ -177,7 +189,7 @@ def test_without_a_count_nothing_is_generated(provider: str, is_async: bool, fau
 
 @pytest.mark.parametrize("provider", COUNTING)
 def test_only_a_direct_endpoint_counts(provider: str) -> None:
-    """HI-16: at another address than the provider's own nothing is counted, unless the host vouches or counts itself."""
+    """HI-16: at another address than the provider's own nothing is counted, unless the host vouches or counts."""
     settings: dict[str, Any] = {"max_output_tokens": 100, "connector": {"counts_here": False}}
     with agent(provider, guard=TokenGuard(context_window_tokens=9000), **settings) as one:
         with pytest.raises(ProviderContextCountUnavailable):
@@ -189,20 +201,47 @@ def test_only_a_direct_endpoint_counts(provider: str) -> None:
         assert not one.loopback.countings
 
 
+@pytest.mark.parametrize(
+    ("url", "is_direct"),
+    [
+        ("https://api.openai.com/v1/", True),
+        ("https://api.openai.com", True),
+        ("http://api.openai.com/v1/", False),
+        ("https://api.openai.com.example/v1/", False),
+        ("https://api.openai.com@example.com/", False),
+        ("https://example.com/api.openai.com/", False),
+    ],
+)
+def test_which_address_is_direct(url: str, is_direct: bool) -> None:  # noqa: FBT001
+    """HI-16: the provider's own host over HTTPS, and nothing that looks like it."""
+    if is_direct:
+        require_direct(url, host="api.openai.com", vouched=False)
+        return
+    with pytest.raises(ProviderContextCountUnavailable):
+        require_direct(url, host="api.openai.com", vouched=False)
+
+
 @both_forms
-def test_chat_needs_a_counter_of_the_host(is_async: bool) -> None:
+def test_chat_needs_a_counter_of_the_host(form: Form) -> None:
     """HI-16: Chat Completions has no counting endpoint; the host's counter sees the whole request, async ones too."""
-    with agent("openai.chat", is_async=is_async, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=9) as one:
-        with pytest.raises(ProviderContextCountUnavailable):
-            one.step(Ask(input=("hi",)), started(one))
+    with (
+        agent(
+            "openai.chat", form=form, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=9
+        ) as one,
+        pytest.raises(ProviderContextCountUnavailable),
+    ):
+        one.step(Ask(input=("hi",)), started(one))
     seen: list[str] = []
 
-    async def later(text: str) -> int:
+    def at_once(text: str) -> int:
         seen.append(text)
         return 5
 
-    guard = TokenGuard(context_window_tokens=9000, counter=later if is_async else lambda text: seen.append(text) or 5)
-    with agent("openai.chat", is_async=is_async, guard=guard, max_output_tokens=9) as one:
+    async def later(text: str) -> int:
+        return at_once(text)
+
+    guard = TokenGuard(context_window_tokens=9000, counter=later if form == "async" else at_once)
+    with agent("openai.chat", form=form, guard=guard, max_output_tokens=9) as one:
         one.loopback.answers(Turn("yes"))
         one.step(Ask(instructions="SENTINEL", input=("hi",), tools=TOOLS), started(one))
         assert json.loads(seen[0]) == one.loopback.generations[0]
@@ -248,7 +287,7 @@ def test_hidden_state_is_refused_before_it_is_counted(provider: str, options: di
 
 @pytest.mark.parametrize("provider", COUNTING)
 @both_forms
-def test_a_summary_is_counted_too(provider: str, is_async: bool) -> None:
+def test_a_summary_is_counted_too(provider: str, form: Form) -> None:
     """HI-18, HI-19: what leaves for the guard is summarized as user data, and the result is counted again."""
     events: list[Any] = []
     asked: list[Any] = []
@@ -259,7 +298,7 @@ def test_a_summary_is_counted_too(provider: str, is_async: bool) -> None:
 
     history = History(RamStore(), namespace="n", summarize=summarize, on_event=events.append)
     guard = TokenGuard(context_window_tokens=1150)
-    with agent(provider, is_async=is_async, history=history, guard=guard, max_output_tokens=100) as one:
+    with agent(provider, form=form, history=history, guard=guard, max_output_tokens=100) as one:
         session = started(one)
         talk(one, session, turns=5)
         assert asked

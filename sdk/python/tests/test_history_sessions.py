@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -34,7 +35,7 @@ class Form:
         self.session = session
         self.is_async = is_async
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
         if not self.is_async:
             return getattr(self.session, name)
         return lambda *given, **named: asyncio.run(getattr(self.session, f"a{name}")(*given, **named))
@@ -60,12 +61,12 @@ class House:
         self.now = 1000.0
 
     def history(self, **settings: Any) -> History:
-        settings = {
+        given: dict[str, Any] = {
             "namespace": "support",
             "on_event": self.events.append,
             "clock": lambda: self.now,
-        } | settings
-        return History(self.store, **settings)
+        }
+        return History(self.store, **{**given, **settings})
 
     def session(self, session_id: str = "", *, settings: Any = None, **named: Any) -> Form:
         names = named if session_id else RUN | named
@@ -352,8 +353,8 @@ def test_expiry_and_deletion(house: House) -> None:
     session.append([user("What is the weather?"), says("Clear.")])
     assert len(session.window().messages) == 4
     house.now = ends
-    assert "4411" not in str(session.window())
-    assert "4411" not in str(session.read())
+    assert "4411" not in json.dumps(session.window().messages)
+    assert "4411" not in json.dumps([item.message for item in session.read().items])
     session.delete()
     session.delete()
     assert session.read() is None
@@ -503,3 +504,31 @@ def test_sync_decision_refuses_async_code() -> None:
     with pytest.raises(TypeError):
         session.decide(PINS, operation)  # type: ignore[arg-type]
     assert session.read() is None
+
+
+def test_no_content_in_a_repr(house: House) -> None:
+    """SD-11: what is shown of a message, a window or a store in a log or a traceback has no content and no token."""
+    session = house.session(
+        settings={"max_messages": 4, "summarize": lambda request: f"CANARY {len(repr(request))}"}
+    )
+    shown: list[str] = []
+
+    def operation(turn: Turn) -> Outcome[str]:
+        made = Outcome("CANARY", (NewItem(says("CANARY")),))
+        shown.extend((repr(turn), repr(turn.window.summary), repr(made)))
+        with pytest.raises(DecisionHistoryBusy) as busy:
+            session.session.read()
+        shown.append(repr(busy.value))
+        return made
+
+    session.append([user("CANARY"), says("CANARY")] * 4)
+    session.decide(PINS, operation)
+    shown += [
+        repr(session.session),
+        repr(session.read()),
+        repr(session.window()),
+        repr(house.store),
+        repr(house.events),
+    ]
+    assert "CANARY" in json.dumps(session.window().messages)
+    assert "CANARY" not in "".join(shown)

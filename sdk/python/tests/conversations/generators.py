@@ -1,4 +1,4 @@
-"""Conversations as they come about: turns, parallel calls, results in time, late, provisional or never, and branches."""
+"""Conversations as they come about: turns, parallel calls, results in time, late, provisional or never; branches."""
 
 import random
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from conversations.branch import Branch
 from conversations.writers import WRITERS, AnthropicWriter, GeminiWriter, Made, Writer
-from lastro.history.formats import calls_of, not_executed
+from lastro.history.formats import calls_of, is_instruction, not_executed
 from lastro.history.records import Item, Message, Provider
 
 NOW = 1_000.0
@@ -74,7 +74,8 @@ class Author:
             self.pay(share=0.3)
         if not self.happens("unanswered"):
             self.respond(())
-        self.pay(share=0.5)
+        if self.pay(share=0.5) and self.chance.random() < 0.5:
+            self.round()
 
     def round(self) -> None:
         calls = [self.call(place) for place in range(self.chance.choice([1, 1, 2, 4]))]
@@ -119,11 +120,13 @@ class Author:
             for message in self.writer.results(part, extra=extra):
                 self.keep(message, **members)
 
-    def pay(self, *, share: float) -> None:
-        for owed in list(self.owed):
-            if self.chance.random() < share:
-                self.owed.remove(owed)
-                self.answer([owed])
+    def pay(self, *, share: float) -> bool:
+        """Bring some of the results that are owed; say whether any came."""
+        paid = [owed for owed in self.owed if self.chance.random() < share]
+        for owed in paid:
+            self.owed.remove(owed)
+            self.answer([owed])
+        return bool(paid)
 
     def call(self, place: int) -> Made:
         name = f"call_{place}" if self.habits.repeated_ids else f"call_{self.number}_{place}"
@@ -148,15 +151,25 @@ def made_up(provider: Provider, seed: int, *, turns: int, habits: Habits) -> Con
     chance = random.Random(seed)  # noqa: S311
     author = Author(writer_of(provider, chance), chance, habits)
     branch = author.conversation(turns)
-    if branch.items and chance.random() < 0.3:
+    if _points(branch) and chance.random() < 0.3:
         fork(author, chance)
-    return Conversation(branch, branch.leaf if chance.random() < 0.8 else chance.choice(branch.items).id)
+    elsewhere = _points(branch) and chance.random() < 0.2
+    return Conversation(branch, chance.choice(_points(branch)) if elsewhere else branch.leaf)
+
+
+def _points(branch: Branch) -> list[str]:
+    """Give the items that a branch may follow: no instruction, and no reasoning without what came of it."""
+    return [
+        item.id
+        for item in branch.items
+        if not is_instruction(branch.provider, item.message) and item.message.get("type") != "reasoning"
+    ]
 
 
 def fork(author: Author, chance: random.Random) -> None:
     """Go on from an earlier item; what was owed there was never answered here."""
     author.owed = []
-    at = chance.choice(author.branch.items).id
+    at = chance.choice(_points(author.branch))
     author.branch.add(author.writer.user("Another way."), parent=at)
     author.turn()
 
@@ -190,9 +203,12 @@ def _line(conversation: Conversation, messages: Sequence[Message]) -> Conversati
 
 
 @st.composite
-def conversations(draw: st.DrawFn, provider: Provider, *, most_turns: int = 6) -> Conversation:
+def conversations(
+    draw: st.DrawFn, provider: Provider, *, most_turns: int = 6, expiring: bool = True
+) -> Conversation:
     """Draw conversations that came about as they should, whatever was late, lost on the way or has expired."""
-    habits = Habits(expired=draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])), repeated_ids=draw(st.booleans()))
+    expired = draw(st.sampled_from([0.0, 0.0, 0.05, 0.3])) if expiring else 0.0
+    habits = Habits(expired=expired, repeated_ids=draw(st.booleans()))
     if draw(st.booleans()):
         habits = replace(habits, late=0.0, never=0.0, provisional=0.0, unanswered=0.0)
     seed, turns = draw(st.integers(0, 2**32)), draw(st.integers(0, most_turns))

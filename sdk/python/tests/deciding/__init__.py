@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from anthropic import Anthropic, AsyncAnthropic
 from google.genai import Client
@@ -21,6 +21,8 @@ from lastro.history.guard import TokenGuard
 from lastro.history.sessions import Session
 
 PROVIDERS = ("openai.responses", "openai.chat", "anthropic.messages", "gemini.contents")
+Form = Literal["sync", "async"]
+FORMS: tuple[Form, ...] = ("sync", "async")
 COUNTING = ("openai.responses", "anthropic.messages", "gemini.contents")
 CANARY = "CANARY-1f0c"
 TIMEOUT_SECONDS = 0.3
@@ -85,14 +87,14 @@ class Agent:
 
 
 @contextmanager
-def agent(name: str, *, is_async: bool = False, connector: Any = None, **settings: Any) -> Iterator[Agent]:
+def agent(name: str, *, form: Form = "sync", connector: Any = None, **settings: Any) -> Iterator[Agent]:
     """Give an agent with a provider of its own; `connector` are more members of the connector."""
     with Loopback() as loopback:
         made = MAKE[name](loopback, **(connector or {}))
         if settings.get("guard") == "counter":
             settings["guard"] = TokenGuard(context_window_tokens=100_000, counter=len)
         provider = DecisionProvider(made, **settings)
-        if not is_async:
+        if form == "sync":
             yield Agent(provider, loopback)
             return
         with asyncio.Runner() as runner:

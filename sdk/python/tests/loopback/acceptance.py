@@ -11,6 +11,7 @@ import httpx
 
 from loopback import messages
 from loopback.server import Loopback
+from loopback.wire import Memory
 
 PATHS = {
     "openai.chat": "/v1/chat/completions",
@@ -49,13 +50,11 @@ def accepts(
     provider). `knows` are messages that the provider made itself: it then checks its signatures and pairs.
     """
     name = model or MODELS[provider]
-    if knows:
-        with Loopback() as own:
-            own.know(provider, [dict(message) for message in knows])
-            return _ask(own, httpx.post, provider, _body(provider, window, tools, name, members), name)
     loopback, client = _shared()
     loopback.seen.clear()
-    return _ask(loopback, client.post, provider, _body(provider, window, tools, name, members), name)
+    loopback.memory = Memory()
+    loopback.know(provider, [dict(message) for message in knows])
+    return _ask(loopback, client, provider, _body(provider, window, tools, name, members), name)
 
 
 @cache
@@ -90,10 +89,12 @@ def _used(sent: list[dict[str, Any]]) -> Iterator[str]:
     yield from {str(block.get("name")) for block in blocks if block.get("type") == "tool_use"}
 
 
-def _ask(loopback: Loopback, post: Any, provider: str, body: dict[str, Any], model: str) -> Rejection | None:
+def _ask(
+    loopback: Loopback, client: httpx.Client, provider: str, body: dict[str, Any], model: str
+) -> Rejection | None:
     path = PATHS.get(provider, f"/v1beta/models/{model}:generateContent")
     text = json.dumps(body, ensure_ascii=False).encode()
-    answer = post(f"{loopback.url}{path}", content=text, headers={"x-loopback": "check"})
+    answer = client.post(f"{loopback.url}{path}", content=text, headers={"x-loopback": "check"})
     if answer.status_code == httpx.codes.OK:
         return None
     refused = answer.json()

@@ -100,7 +100,7 @@ def _signed(contents: list[Any], memory: Memory) -> Iterator[Refusal]:
 
 def _step(at: int, content: Body, memory: Memory) -> Iterator[Refusal]:
     first_call = True
-    for index, part in enumerate(content.get("parts") or []):
+    for part in content.get("parts") or []:
         call = _member(part, "functionCall", "function_call")
         signature = _member(part, "thoughtSignature", "thought_signature")
         if call is not None and first_call and not signature:
@@ -111,24 +111,24 @@ def _step(at: int, content: Body, memory: Memory) -> Iterator[Refusal]:
             )
         first_call = first_call and call is None
         known = memory.produced.get(str(signature)) if signature and signature != BYPASS else None
-        if known is not None and known != _place(index, part):
+        if known is not None and known != _bare(part):
             yield Refusal("G3", "Corrupted thought signature.")
 
 
-def _place(index: int, part: Body) -> str:
+def _bare(part: Body) -> str:
     bare = {
         name: value for name, value in part.items() if name not in ("thoughtSignature", "thought_signature")
     }
-    return f"{index} {json.dumps(bare, sort_keys=True)}"
+    return json.dumps(bare, sort_keys=True)
 
 
 def remember(items: list[Any], memory: Memory) -> None:
     """Remember in which part each signature was given (G3)."""
     for content in items:
-        for index, part in enumerate(content.get("parts") or []):
+        for part in content.get("parts") or []:
             signature = _member(part, "thoughtSignature", "thought_signature")
             if content.get("role") == "model" and signature:
-                memory.produced[str(signature)] = _place(index, part)
+                memory.produced[str(signature)] = _bare(part)
 
 
 def counted(body: Body) -> Body:

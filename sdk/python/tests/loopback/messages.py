@@ -1,5 +1,6 @@
 """Anthropic Messages; by the model's name also what Bedrock asks (`bedrock`), or prefill allowed (`prefill`)."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -166,15 +167,17 @@ def _thinking_of(message: Body) -> str:
 
 def _keys(message: Body) -> list[str]:
     """Give what the provider knows a message of its own by."""
-    signed = [str(block.get("signature") or block.get("data")) for block in _of(message, *THINKING)]
-    return signed + [str(block.get("id")) for block in _of(message, "tool_use")]
+    signed = {str(block.get("signature") or block.get("data")) for block in _of(message, *THINKING)}
+    return [*signed, *(str(block.get("id")) for block in _of(message, "tool_use"))]
 
 
 def remember(items: list[Any], memory: Memory) -> None:
-    """Remember the thinking of the provider's own messages (A6)."""
-    for message in items:
-        if message.get("role") == "assistant" and _of(message, *THINKING):
-            for key in _keys(message):
+    """Remember the thinking of the provider's own messages (A6); an id that names two calls tells nothing."""
+    own = [message for message in items if message.get("role") == "assistant"]
+    named = Counter(key for message in own for key in _keys(message))
+    for message in own:
+        for key in _keys(message):
+            if named[key] == 1:
                 memory.produced[key] = _thinking_of(message)
 
 

@@ -92,7 +92,7 @@ def _references(items: list[Any], *, stored: bool) -> Iterator[Refusal]:
     ids = [item["id"] for item in items if item.get("id") and type_of(item) != "item_reference"]
     for name in ids:
         if ids.count(name) > 1:
-            yield Refusal("input", f"Duplicate item found with id {name}.", "input")
+            yield Refusal("duplicate", f"Duplicate item found with id {name}.", "input")
 
 
 def _id(item: Body) -> str:
@@ -103,20 +103,19 @@ def _id(item: Body) -> str:
 
 
 def _pairs(items: list[Any]) -> Iterator[Refusal]:
-    open_calls: set[tuple[str, str]] = set()
+    open_calls: list[tuple[str, str]] = []
     for item in items:
         kind, name = type_of(item), _id(item)
         if kind in WORDS:
-            if (kind, name) in open_calls:
-                yield Refusal("R2", f"No tool output found for {WORDS[kind]} {name}.", "input")
-            open_calls.add((kind, name))
+            open_calls.append((kind, name))
         elif kind in OUTPUTS:
             asked = (OUTPUTS[kind], name)
-            if asked not in open_calls:
+            if asked in open_calls:
+                open_calls.remove(asked)
+            else:
                 word = WORDS[OUTPUTS[kind]]
                 yield Refusal("R1", f"No tool call found for {word} output with call_id {name}.", "input")
-            open_calls.discard(asked)
-    for kind, name in sorted(open_calls):
+    for kind, name in open_calls:
         yield Refusal("R2", f"No tool output found for {WORDS[kind]} {name}.", "input")
 
 
@@ -186,11 +185,12 @@ def answer(body: Body, turn: Turn, memory: Memory) -> Body:
 def _thought(turn: Turn, memory: Memory) -> list[Body]:
     if not turn.thinking:
         return []
-    sealed = opaque(turn.thinking)
-    return [{"id": memory.next("rs"), "type": "reasoning", "summary": [], "encrypted_content": sealed}]
+    thought: Body = {"id": memory.next("rs"), "type": "reasoning", "summary": []}
+    return [{**thought, "encrypted_content": opaque(turn.thinking)}]
 
 
 def _said(turn: Turn, memory: Memory) -> list[Body]:
+    part: Body
     if turn.stop == "refusal":
         part = {"type": "refusal", "refusal": turn.text}
     else:

@@ -9,7 +9,18 @@ from openai import APIError, AsyncOpenAI, OpenAI
 from lastro.decisions.connector import merged
 from lastro.decisions.reading import Heard, decided, member, objects, text_of, violation
 from lastro.decisions.records import Ask, Observation, Reading, Tool
-from lastro.decisions.transport import acounted, asent, count_in, counted, own_client, require_direct, sent
+from lastro.decisions.transport import (
+    Failure,
+    acounted,
+    asent,
+    code_of,
+    count_in,
+    counted,
+    own_client,
+    require_direct,
+    sent,
+    unavailable,
+)
 from lastro.history.guard import Request
 from lastro.history.records import Message
 
@@ -57,6 +68,8 @@ class OpenAIResponses:
 
     def reading(self, answer: Any, ask: Ask) -> Reading:
         """Give the decision of a response and its items to keep."""
+        if member(answer, "status") == "failed":
+            raise unavailable(Failure(code_of("failed", member(answer, "error", "code"))))
         output = objects(member(answer, "output"))
         if any(item.get("type") in _CALLS for item in output):
             raise violation("unsupported_call")
@@ -146,11 +159,8 @@ def _texts(output: Sequence[Message]) -> list[str]:
 
 
 def _stopped(answer: Any, output: Sequence[Message]) -> str:
-    status = member(answer, "status")
-    if status == "incomplete":
+    if member(answer, "status") != "completed":
         return _STOPPED.get(str(member(answer, "incomplete_details", "reason")), "incomplete")
-    if status != "completed":
-        return "failed"
     parts = [
         part for item in output if item.get("type") == "message" for part in objects(item.get("content"))
     ]

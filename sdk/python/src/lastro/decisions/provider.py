@@ -36,6 +36,7 @@ class DecisionProvider:
     `history` None keeps them in RAM, False nowhere (HI-13). `interface` is `native` (the model proposes calls, or
     answers) or `structured` (an object by `Ask.answer`). With a `guard` the whole request is counted before each
     generation, and `max_output_tokens` is needed. `on_event` is the history's, where nothing else is said.
+    `provider.session(...)` is `History.session`: an id, or `run_id`, `invocation_id` and `agent_ref` (HI-1).
     """
 
     def __init__(
@@ -51,19 +52,12 @@ class DecisionProvider:
         if guard is not None and max_output_tokens is None:
             raise ValueError("a guard reserves the longest answer: give max_output_tokens")
         self.history = History(history) if history is False else history or History()
+        self.session = self.history.session
         self._connector = connector
         self._guard = guard
         self._max_output_tokens = max_output_tokens
         self._on_event = on_event or self.history.settings.on_event
         self._pins = Pins(connector.provider, connector.model, interface, self.history.settings.content_mode)
-
-    def session(self, session_id: str = "", **names: Any) -> Session:
-        """Give the session of a decision: an id, or `run_id`, `invocation_id` and `agent_ref` (HI-1).
-
-        Takes what `History.session` takes. A history that keeps nothing needs no name.
-        """
-        unnamed = not self.history.settings.keeps and not session_id and not names
-        return self.history.session(NO_SESSION if unnamed else session_id, **names)
 
     def decide(self, ask: Ask, session: Session | None = None, *, leaf: str = "") -> Step:
         """Ask for one decision in a session; all of the step is kept, or nothing of it (HI-3).
@@ -73,7 +67,7 @@ class DecisionProvider:
         answer without a valid decision, AgentDecisionProviderUnavailable where none came (HI-20).
         """
         self._require_interface(ask)
-        own = session or self.session()
+        own = session or self._unnamed()
         way = Way(self._connector.send, counts_by(self._guard, self._connector.count))
         return own.decide(
             self._pins,
@@ -86,7 +80,7 @@ class DecisionProvider:
     async def adecide(self, ask: Ask, session: Session | None = None, *, leaf: str = "") -> Step:
         """Do as `decide`."""
         self._require_interface(ask)
-        own = session or self.session()
+        own = session or self._unnamed()
         way = Way(self._connector.asend, acounts_by(self._guard, self._connector.acount))
         return await own.adecide(
             self._pins,
@@ -95,6 +89,10 @@ class DecisionProvider:
             observations=len(ask.observations),
             before=lambda view: self._given(ask, view),
         )
+
+    def _unnamed(self) -> Session:
+        """Give a session without a name, which only a history that keeps nothing has (HI-1)."""
+        return self.history.session("" if self.history.settings.keeps else NO_SESSION)
 
     def _require_interface(self, ask: Ask) -> None:
         if (ask.answer is not None) != (self._pins.interface == "structured"):

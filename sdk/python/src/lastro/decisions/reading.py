@@ -1,7 +1,7 @@
 """From a model's answer to a typed decision, or to the diagnosis why there is none (HI-20). Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -15,7 +15,7 @@ from lastro.decisions.records import (
     Tool,
     TypedAnswer,
 )
-from lastro.decisions.schemas import fits
+from lastro.decisions.schemas import fits, is_list
 from lastro.history.errors import AgentDecisionProviderSchemaViolation
 
 
@@ -97,11 +97,6 @@ def parsed(text: str, *, code: str) -> Any:
 
 def _no_constant(_: str) -> Any:
     raise ValueError
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Say whether a value is a JSON array."""
-    return isinstance(value, list)
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """JSON Schemas of tools and answers: sound when they are declared, and nothing is fetched for them. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
@@ -36,6 +36,11 @@ def _targets(schema: Any) -> Iterator[str]:
             if name in ("$ref", "$dynamicRef") and isinstance(value, str):
                 yield value
             yield from _targets(value)
-    elif isinstance(schema, list):
-        for value in cast("list[Any]", schema):
+    elif is_list(schema):
+        for value in schema:
             yield from _targets(value)
+
+
+def is_list(value: Any) -> TypeGuard[list[Any]]:
+    """Say whether a value is a JSON array."""
+    return isinstance(value, list)

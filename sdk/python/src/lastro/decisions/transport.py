@@ -5,6 +5,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from lastro.decisions.reading import member, parsed
 from lastro.history.errors import AgentDecisionProviderUnavailable, ProviderContextCountUnavailable
@@ -33,9 +34,14 @@ def failure_of(error: BaseException) -> Failure:
         timed_out = "timeout" in type(error).__name__.lower()
         return Failure("timeout" if timed_out else "connection")
     named = (getattr(error, name, None) for name in ("code", "type", "status"))
-    code = next((name for name in named if isinstance(name, str) and _CODE.fullmatch(name)), "")
     id = getattr(error, "request_id", None)
-    return Failure(f"http_{status}{f'.{code}' if code else ''}", id if isinstance(id, str) else None)
+    return Failure(code_of(f"http_{status}", *named), id if isinstance(id, str) else None)
+
+
+def code_of(what: str, *named: Any) -> str:
+    """Put the first of a provider's names that is a code, and not a sentence, behind what happened."""
+    code = next((name for name in named if isinstance(name, str) and _CODE.fullmatch(name)), "")
+    return f"{what}.{code}" if code else what
 
 
 def sent(call: Callable[[], str], failures: Failures) -> Any:
@@ -112,5 +118,6 @@ def uncounted(failure: Failure) -> ProviderContextCountUnavailable:
 
 def require_direct(url: object, *, host: str, vouched: bool) -> None:
     """Refuse to count elsewhere than at the provider's own endpoint, unless the host vouches for it (HI-16)."""
-    if not vouched and not re.match(rf"https://{re.escape(host)}(/|$)", str(url)):
+    parts = urlsplit(str(url))
+    if not vouched and (parts.scheme, parts.netloc) != ("https", host):
         raise ProviderContextCountUnavailable(f"only {host} is known to count as it generates")

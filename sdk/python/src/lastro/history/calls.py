@@ -1,17 +1,23 @@
 """Which calls wait for a result: a result is stored only for one of them (HI-13)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from lastro.history.contract import Items
 from lastro.history.errors import DecisionHistoryInvalid
-from lastro.history.formats import FORMATS, Call, Result, calls_of, results_of
+from lastro.history.formats import FORMATS, Call, Result, results_of
 from lastro.history.records import Item, Message, Provider
+from lastro.history.windows.tail import Entry, Tail
+from lastro.history.windows.turns import Answer, Calls, Round, Slot
+
+W = TypeVar("W")
+Find = Callable[["Met", W], Slot | None]
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCalls:
-    """The open calls of a branch, found on the way back from its leaf, and no further than they are asked for."""
+    """The open calls of a branch, read back from its leaf no further than they are asked for."""
 
     source: Items
     provider: Provider
@@ -23,11 +29,11 @@ class OpenCalls:
         Raises DecisionHistoryInvalid where one answers no open call, or a message brings no result.
         """
         results = [result for message in messages for result in self._required(message)]
-        return self._matched(results)
+        return self._found(results, Met.answered, label=lambda result: result.id or result.name)
 
     def named(self, ids: Sequence[str]) -> tuple[Call, ...]:
         """Give the open calls with these ids; raises DecisionHistoryInvalid where there is none."""
-        return self._matched([Result(0, id) for id in ids])
+        return self._found(ids, Met.named, label=str)
 
     def _required(self, message: Message) -> tuple[Result, ...]:
         results = results_of(self.provider, message)
@@ -35,40 +41,62 @@ class OpenCalls:
             raise self._unasked(())
         return results
 
-    def _matched(self, results: Sequence[Result]) -> tuple[Call, ...]:
-        found: dict[int, Call] = {}
-        open_calls = self._open()
-        while len(found) < len(results):
-            call = next(open_calls, None)
-            if call is None:
-                left = [result for place, result in enumerate(results) if place not in found]
-                raise self._unasked(tuple(result.id or result.name for result in left))
-            place = first_answer(call, results, found)
-            if place is not None:
-                found[place] = call
-        return tuple(found[place] for place in range(len(results)))
-
-    def _open(self) -> Iterator[Call]:
-        """Walk back; each final result takes the nearest call before it that it answers, since ids may repeat."""
-        answers: list[Result] = []
-        for item in self.source.backwards(self.leaf):
-            if not item.provisional:
-                answers += reversed(results_of(self.provider, item.message))
-            yield from self._unanswered(item, answers)
-
-    def _unanswered(self, item: Item, answers: list[Result]) -> Iterator[Call]:
-        for call in reversed(calls_of(self.provider, item.message)):
-            answer = next((result for result in answers if result.answers(call)), None)
-            if answer is None:
-                yield call
-            else:
-                answers.remove(answer)
+    def _found(self, wanted: Sequence[W], find: Find[W], *, label: Callable[[W], str]) -> tuple[Call, ...]:
+        tail = Tail(
+            self.source.backwards(self.leaf),
+            form=FORMATS[self.provider],
+            now=float("-inf"),
+            apart=frozenset(),
+        )
+        while True:
+            tail.read_more()
+            met = Met(tail.entries)
+            found = [find(met, one) for one in wanted]
+            lost = tuple(label(one) for one, slot in zip(wanted, found, strict=True) if slot is None)
+            if not lost or tail.exhausted:
+                break
+        if lost:
+            raise self._unasked(lost)
+        return tuple(slot.call for slot in found if slot is not None)
 
     def _unasked(self, calls: tuple[str, ...]) -> DecisionHistoryInvalid:
         return DecisionHistoryInvalid(rule=FORMATS[self.provider].orphan_rule, calls=calls)
 
 
-def first_answer(call: Call, results: Sequence[Result], found: dict[int, Call]) -> int | None:
-    """Give the place of the last result that answers a call and has none yet; calls come the latest first."""
-    places = [place for place, result in enumerate(results) if place not in found and result.answers(call)]
-    return places[-1] if places else None
+class Met:
+    """The calls of a part of a branch and what answered them, matched as a window matches them."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._calls = Calls()
+        self._rounds: list[Round] = []
+        for entry in entries:
+            self._meet(entry)
+
+    def answered(self, result: Result) -> Slot | None:
+        """Take the open call that a result answers; it is open no more."""
+        match = self._calls.find(result)
+        return None if match is None else self._taken(match[1], result)
+
+    def named(self, id: str) -> Slot | None:
+        """Take the latest open call with an id; it is open no more."""
+        slots = [slot for step in reversed(self._rounds) for slot in step.slots]
+        slot = next((slot for slot in slots if slot.call.label == id and not slot.is_closed), None)
+        return None if slot is None else self._taken(slot, Result(0, id))
+
+    def _meet(self, entry: Entry) -> None:
+        if entry.reading.calls:
+            self._rounds.append(Round([entry]))
+            self._calls.add(self._rounds[-1], entry.reading.calls)
+        for result in entry.reading.results:
+            if (match := self._calls.find(result)) is not None:
+                match[1].answers.append(Answer(entry, result))
+
+    def _taken(self, slot: Slot, result: Result) -> Slot | None:
+        if slot.is_closed:
+            return None
+        slot.answers.append(Answer(FINAL, result))
+        return slot
+
+
+FINAL = Entry(Item(0, "", "", {}), FORMATS["openai.chat"].read({}), expired=False)
+"""What stands for a final result that is not stored yet."""

@@ -77,9 +77,7 @@ class Composer:
         """Summarize what leaves until the summary itself has room; without room for any, serve none."""
         window = self._chosen(limits, self.summary)
         if window.through in self.given:
-            raise DecisionHistoryLimitExceeded(
-                bound="max_messages", needed=max(len(self.given), window.message_count + 1), allowed=limits.max_messages
-            )
+            raise self._too_small(limits, window)
         room = 0
         while self.settings.summarize and window.trimmed and window.summary is None:
             room = max(room + 1, self._room())
@@ -91,6 +89,17 @@ class Composer:
                 return window
             window = self._chosen(limits, self.summary)
         return window
+
+    def _too_small(self, limits: Limits, window: Window) -> DecisionHistoryLimitExceeded:
+        """Name the bound that shows only a part of what is given, and what is needed at least."""
+        needed = window.message_count + 1
+        if needed > limits.max_messages:
+            return DecisionHistoryLimitExceeded(
+                bound="max_messages", needed=max(needed, len(self.given)), allowed=limits.max_messages
+            )
+        return DecisionHistoryLimitExceeded(
+            bound="max_bytes", needed=limits.max_bytes + 1, allowed=limits.max_bytes
+        )
 
     def _leaving_room(self, limits: Limits, room: int) -> Window | None:
         try:

@@ -127,6 +127,8 @@ class Draft:
 
     def _put_ahead(self, composer: Composer, view: View | None, before: Sequence[NewItem]) -> None:
         """Let the window show what the decision is given; a result is one of an open call (HI-13)."""
+        for place, item in enumerate(before):
+            body_of(item, pointer=f"/before/{place}")
         results = [item.message for item in before if item.kind == "observation"]
         if results and view is not None:
             OpenCalls(view, composer.provider, composer.leaf).answered_by(results)

@@ -80,7 +80,7 @@ class NewItem:
     `provisional` marks a result that is not the final one yet. `expires_at` is an earlier end of its own (HI-23).
     """
 
-    message: Message
+    message: Message = field(repr=False)
     kind: Kind = "message"
     id: str = ""
     parent: str = ""
@@ -97,7 +97,7 @@ class Item:
     position: int
     id: str
     parent: str
-    message: Message
+    message: Message = field(repr=False)
     kind: Kind = "message"
     key: str = ""
     provisional: bool = False
@@ -109,7 +109,7 @@ class Item:
 class Summary:
     """A host's text for the exchanges that left: how many, their digest, the last of them (HI-18, HI-19)."""
 
-    text: str
+    text: str = field(repr=False)
     covers: int
     digest: str
     through: str
@@ -120,7 +120,7 @@ class Summary:
 class Reservation:
     """A running decision: since when (seconds since 1970), by which worker label, under which token (HI-5)."""
 
-    token: str
+    token: str = field(repr=False)
     since: float
     worker: str = ""
 
@@ -161,6 +161,6 @@ class Outcome(Generic[T]):
     `head` None keeps the head; count, bytes, leaf and times are the store's to bring up to date.
     """
 
-    result: T
+    result: T = field(repr=False)
     append: tuple[NewItem, ...] = field(default=())
     head: Head | None = None

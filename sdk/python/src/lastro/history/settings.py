@@ -18,8 +18,8 @@ class SummaryRequest:
     A turn is the messages of one exchange, in their order; in `opaque_refs` they are projected.
     """
 
-    previous_summary: str | None
-    turns: tuple[tuple[Message, ...], ...]
+    previous_summary: str | None = field(repr=False)
+    turns: tuple[tuple[Message, ...], ...] = field(repr=False)
     max_bytes: int
 
 

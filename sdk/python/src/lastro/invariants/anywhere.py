@@ -36,7 +36,7 @@ def together(subject: Subject, tell: Callable[[Message], Told]) -> Iterator[Viol
 
 
 def unbroken(subject: Subject, tell: Callable[[Message], Told]) -> Iterator[Violation]:
-    """X2: one tail in the stored order, behind a pinned message of a user; results behind their calls; the rest told of."""
+    """X2: one tail in the stored order, behind a pinned message of a user, with all that is missing from it told of."""
     if subject.stored is None or subject.sources is None:
         return
     order = [source for source in subject.sources[subject.instructions :] if source is not None]
@@ -44,12 +44,10 @@ def unbroken(subject: Subject, tell: Callable[[Message], Told]) -> Iterator[Viol
     if any(first >= second for first, second in pairwise(spoken)):
         yield Violation("X2", -1, "not in the stored order")
     pinned = spoken[1:2] if spoken and role_of(subject.stored[spoken[0]]) == "user" else []
-    missing = [
-        _missing(subject.stored, start, {*order, *subject.account.omitted})
-        for start in (*spoken[:1], *pinned)
-    ]
-    if missing and min(missing):
-        yield Violation("X2", -1, f"{min(missing)} messages missing from the middle")
+    known = {*order, *subject.account.omitted}
+    missing = min((_missing(subject.stored, start, known) for start in (*spoken[:1], *pinned)), default=0)
+    if missing:
+        yield Violation("X2", -1, f"{missing} messages missing from the middle")
 
 
 def _missing(stored: Sequence[Message], start: int, known: set[int]) -> int:

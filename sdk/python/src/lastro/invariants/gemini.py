@@ -54,9 +54,11 @@ def g2(subject: Subject) -> Iterator[Violation]:
 
 def g3(subject: Subject) -> Iterator[Violation]:
     """Signatures are in the parts they came in; in the current turn each step is signed, or none is."""
+    came = [part for content in subject.stored or () for part in _signed_parts(content)]
     for index, served, stored in subject.pairs:
-        if _signatures(served) != _signatures(stored):
-            yield Violation("G3", index, "signatures are not where they were stored")
+        here = _signed_parts(served)
+        if any(part not in here for part in _signed_parts(stored)) or any(part not in came for part in here):
+            yield Violation("G3", index, "a signature is not in the part that it came in")
     steps = [(index, content) for index, content in _turn(subject) if _of(content, CALL)]
     signed = [any(_signed(content)) for _, content in steps]
     for (index, content), has in zip(steps, signed, strict=True):
@@ -84,9 +86,8 @@ def _signed(content: Message) -> list[bool]:
     return [_signature(part) is not None for part in calls]
 
 
-def _signatures(content: Message) -> list[tuple[int, Any]]:
-    parts = list(enumerate(blocks(content, "parts")))
-    return [(place, _signature(part)) for place, part in parts if _signature(part) is not None]
+def _signed_parts(content: Message) -> list[Message]:
+    return [part for part in blocks(content, "parts") if _signature(part) is not None]
 
 
 def g5(subject: Subject) -> Iterator[Violation]:

@@ -86,7 +86,9 @@ def r4(subject: Subject) -> Iterator[Violation]:
 
 
 def _is_behind_reasoning(stored: Sequence[Message], source: int | None) -> bool:
-    return bool(source) and stored[source - 1].get("type") == "reasoning" and _is_produced(stored[source])
+    if not source:
+        return False
+    return stored[source - 1].get("type") == "reasoning" and _is_produced(stored[source])
 
 
 def r5(subject: Subject) -> Iterator[Violation]:

@@ -56,6 +56,7 @@ BOUNDED: tuple[Check, ...] = (
 TIMED: tuple[Check, ...] = (
     expiry.idle_session_ends,
     expiry.reading_does_not_renew,
+    expiry.each_session_ends_by_its_own_time,
     expiry.nothing_saved_does_not_renew,
     expiry.idle_session_makes_room,
     expiry.reserved_session_stays,

@@ -44,10 +44,11 @@ class Gemini(Format):
         """Leave out a content without parts (G5); an empty text may carry a signature and stays."""
         return message if array_of(message.get("parts")) else None
 
-    def follows(self, message: Message, before: Message | None) -> str:
-        """Refuse a call directly behind what the model said (G2)."""
-        behind_model = before is not None and before.get("role") == "model"
-        return "G2" if behind_model and self.read(message).calls else ""
+    def must_join(self, first: Message, second: Message) -> bool:
+        """Say whether calls stand directly behind what the model said before: its result came late, and is served
+        behind its own call (G2).
+        """
+        return first.get("role") == second.get("role") == "model" and bool(self.read(second).calls)
 
     def only(self, message: Message, places: Set[int]) -> Message:
         """Keep the responses at these places."""

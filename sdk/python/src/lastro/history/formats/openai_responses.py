@@ -49,8 +49,14 @@ class OpenAIResponses(Format):
         return tuple(mended)
 
     def not_executed(self, call: Call) -> Message:
-        """Write a function's output that says so."""
-        return {"type": "function_call_output", "call_id": call.id, "output": NOT_EXECUTED}
+        """Write an output of the call's kind that says so; an approval is refused."""
+        if call.kind == "mcp_approval_request":
+            refused = {"approval_request_id": call.id, "approve": False, "reason": NOT_EXECUTED}
+            return {"type": "mcp_approval_response", **refused}
+        output: object = NOT_EXECUTED
+        if call.kind == "shell_call":
+            output = [{"stdout": "", "stderr": NOT_EXECUTED, "outcome": {"type": "exit", "exit_code": 1}}]
+        return {"type": f"{call.kind or 'function_call'}_output", "call_id": call.id, "output": output}
 
     def summary(self, text: str) -> Message:
         """Write a user's message."""
@@ -59,19 +65,19 @@ class OpenAIResponses(Format):
 
 def _result(message: Message, kind: str) -> Result | None:
     if kind.endswith("_call_output"):
-        return Result(0, text(message.get("call_id")))
+        return Result(0, text(message.get("call_id")), kind=kind.removesuffix("_output"))
     if kind == "mcp_approval_response":
-        return Result(0, text(message.get("approval_request_id")))
+        return Result(0, text(message.get("approval_request_id")), kind="mcp_approval_request")
     if kind == "tool_search_output" and message.get("execution") == "client":
-        return Result(0, text(message.get("call_id")))
+        return Result(0, text(message.get("call_id")), kind="tool_search_call")
     return None
 
 
 def _calls(message: Message, kind: str) -> tuple[Call, ...]:
     if kind == "mcp_approval_request":
-        return (Call(0, text(message.get("id")), text(message.get("name"))),)
+        return (Call(0, text(message.get("id")), text(message.get("name")), kind=kind),)
     waits = kind.endswith("_call") and message.get("call_id") and message.get("execution") != "server"
-    return (Call(0, text(message.get("call_id")), text(message.get("name"))),) if waits else ()
+    return (Call(0, text(message.get("call_id")), text(message.get("name")), kind=kind),) if waits else ()
 
 
 def _is_lost(message: Message) -> bool:

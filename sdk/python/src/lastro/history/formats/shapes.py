@@ -16,12 +16,16 @@ NOT_EXECUTED = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call at a place inside its message. `id` is "" where a provider gives none; `approval` answers it as well."""
+    """A call at a place inside its message. `id` is "" where a provider gives none; `approval` answers it as well.
+
+    A provider that has several kinds of calls names the kind; a result is one of the same kind.
+    """
 
     place: int
     id: str
     name: str = ""
     approval: str = ""
+    kind: str = ""
 
     @property
     def label(self) -> str:
@@ -36,12 +40,7 @@ class Result:
     place: int
     id: str
     name: str = ""
-
-    def answers(self, call: Call) -> bool:
-        """Say whether this is a result of the call, as far as ids and names tell."""
-        if self.id and call.id:
-            return self.id in (call.id, call.approval)
-        return bool(self.name) and self.name == call.name
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +113,9 @@ class Format:
         """Give the calls or results at these places other ids."""
         return message
 
-    def follows(self, message: Message, before: Message | None) -> str:
-        """Name the rule that is broken where a response directly follows a message; "" for none."""
-        return ""
+    def must_join(self, first: Message, second: Message) -> bool:
+        """Say whether two messages in a row are refused as two, and taken as one."""
+        return False
 
     def not_executed(self, call: Call) -> Message:
         """Write the result of a call that was not executed, marked as such."""

@@ -1,7 +1,7 @@
 """What an append stores: which items are new, where they hang, and what they are called. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast, get_args
 
 from lastro.history.errors import DecisionHistoryConflict, DecisionHistoryMessageInvalid
@@ -27,7 +27,7 @@ class Row:
     recorded_at: float
     expires_at: float | None
     leading: bool
-    body: bytes
+    body: bytes = field(repr=False)
 
     def item(self) -> Item:
         """Give the item, detached."""

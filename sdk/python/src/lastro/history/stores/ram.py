@@ -267,13 +267,17 @@ class RamStore(ReservingStore):
     def _purged(self) -> float:
         """End what is idle for too long; the sessions stand in the order of their last saving."""
         now = self._clock()
-        for digest, session in list(self._sessions.items()):
+        for digest, session in [*self._idle_since(now)]:
+            self._ended(digest, session)
+        return now
+
+    def _idle_since(self, now: float) -> Iterator[tuple[str, Session]]:
+        for digest, session in self._sessions.items():
             if session.reservation is not None or session.head is None:
                 continue
             if not self._bounds.is_idle(touched_at=session.head.touched_at, now=now):
-                break
-            self._ended(digest, session)
-        return now
+                return
+            yield digest, session
 
     def _ended(self, digest: str, session: Session) -> None:
         self._bytes -= size_of(session.head)

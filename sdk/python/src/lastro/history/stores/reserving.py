@@ -97,6 +97,10 @@ class ReservingStore(ABC):
         try:
             outcome = await operation(reserved.view)
             await self._apart(lambda: self._save(reserved, outcome))
+        except GeneratorExit:
+            # A coroutine that is closed may not await any more.
+            self._release(reserved)
+            raise
         except BaseException:
             await self._apart(lambda: self._release(reserved))
             raise

@@ -54,12 +54,13 @@ class Outline:
     @property
     def must_read(self) -> bool:
         """Say whether the least that must stay reaches further back than what was read."""
-        return not self.exhausted and (not self.cuts or bool(self.lost))
+        complete = any(unit.is_exchange for stretch in self.stretches for unit in stretch.units)
+        return not self.exhausted and (not self.cuts or not complete or bool(self.lost))
 
 
 def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
     """Read what is there of a branch into turns, and list the tails that could be served."""
-    entries = tail.entries
+    entries = _whole_runs(tail)
     turns = turns_of(entries, tail.form, whole=tail.exhausted)
     if tail.pin is not None and not tail.exhausted:
         turns[0].opener = tail.pin
@@ -76,15 +77,19 @@ def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
     return Outline(entries, stretches, cuts, tail.exhausted)
 
 
+def _whole_runs(tail: Tail) -> list[Entry]:
+    """Leave out a response in front whose first messages may not have been read."""
+    entries = tail.entries
+    if tail.exhausted or not tail.form.runs:
+        return entries
+    spoken = (place for place, entry in enumerate(entries) if entry.reading.role != "response")
+    return entries[next(spoken, len(entries)) :]
+
+
 def fits(units: Sequence[Unit], limits: Limits) -> bool:
     """Say whether units are within both bounds."""
-    return needed(units)[0] <= limits.max_messages and needed(units)[1] <= limits.max_bytes
-
-
-def needed(units: Sequence[Unit]) -> tuple[int, int]:
-    """Count the messages and the bytes of their array."""
-    count = sum(unit.count for unit in units)
-    return count, sum(unit.bytes for unit in units) + (1 if count else 2)
+    count, size = sum(unit.count for unit in units), sum(unit.bytes for unit in units)
+    return count <= limits.max_messages and size + (1 if count else 2) <= limits.max_bytes
 
 
 def _current(entries: Sequence[Entry]) -> frozenset[str]:

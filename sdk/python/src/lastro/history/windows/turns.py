@@ -122,7 +122,8 @@ class Calls:
         """Give the open call that is answered, else the one whose result is replaced, else None."""
         if not result.id:
             return self._nearest_open(f"name:{result.name}") if result.name else None
-        met = self._met.get(f"id:{result.id}", [])
+        named = self._met.get(f"id:{result.kind}:{result.id}", [])
+        met = [found for found in named if _may_be_of(result, found[1].call)]
         still_open = next((found for found in reversed(met) if not found[1].is_closed), None)
         bare = self._nearest_open(f"bare:{result.name}") if result.name and not met else None
         return still_open or bare or (met[-1] if met else None)
@@ -175,6 +176,7 @@ class Reader:
         lost = frozenset(place for place, step in rounds.items() if step is None)
         found = [step for step in rounds.values() if step is not None]
         beside = self._latest is not None and bool(found) and all(step is self._latest for step in found)
+        beside = beside and not (entry.reading.mixed and self._is_headless)
         if beside and self._latest is not None:
             self._latest.beside.append(entry)
         rest = entry.reading.mixed and not beside and (bool(found) or self._has_begun)
@@ -189,6 +191,11 @@ class Reader:
             return None
         match[1].answers.append(Answer(entry, result))
         return match[0]
+
+    @property
+    def _is_headless(self) -> bool:
+        """Say whether no user spoke before, so that only what a user says here can begin a window."""
+        return self.form.starts_with_input and self._whole and len(self.turns) == 1
 
     @property
     def _has_begun(self) -> bool:
@@ -209,6 +216,11 @@ def _weight(answer: Answer) -> int:
     return 1 if answer.entry.item.kind == "not_executed" else 2
 
 
+def _may_be_of(result: Result, call: Call) -> bool:
+    """Tell two calls of one id apart by their names, where both are given."""
+    return not result.name or not call.name or result.name == call.name
+
+
 def _keys(call: Call) -> list[str]:
-    ids = [f"id:{id}" for id in (call.id, call.approval) if id]
+    ids = [f"id:{call.kind}:{id}" for id in (call.id, call.approval) if id]
     return [*ids, f"name:{call.name}", *([] if call.id else [f"bare:{call.name}"])]

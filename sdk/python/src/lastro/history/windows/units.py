@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lastro.history.formats.shapes import Flaw, Format
 from lastro.history.messages import is_sendable, sendable, size_of
@@ -42,9 +43,9 @@ class Unit:
         """Count its messages."""
         return len(self.pieces)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
-        """Count its bytes, with a comma for each message."""
+        """Count its bytes, with a comma for each message; asked for when it is whole."""
         return sum(piece.bytes + 1 for piece in self.pieces)
 
     def leave_out(self, reason: Reason, entries: Sequence[Entry], rule: str = "") -> None:
@@ -91,8 +92,6 @@ class Server:
         made = Stretch(opening, units, torn, turn.is_expired)
         if turn.is_expired:
             _expire(made, turn, self)
-        else:
-            _require_order(made, self.form)
         return made
 
     def place_of(self, entry: Entry) -> int:
@@ -240,18 +239,3 @@ def _expire(stretch: Stretch, turn: Turn, server: Server) -> None:
     units = [server.expired(entries) for entries in parts]
     units += [server.expired([entry]) for entry in turn.empty]
     stretch.units = sorted(units, key=lambda unit: unit.first)
-
-
-def _require_order(stretch: Stretch, form: Format) -> None:
-    """Leave out what must not stand directly before the response behind it."""
-    before: Unit | None = None
-    for unit in stretch.all:
-        if not unit.pieces:
-            continue
-        rule = form.follows(unit.pieces[0].message, before.pieces[-1].message) if before else ""
-        if before is not None and rule:
-            ids = [id for piece in before.pieces for id in piece.ids]
-            before.flaws += [(Flaw(rule), ids[0])]
-            before.omissions += [Omission(id, "repaired", rule) for id in ids]
-            before.pieces, before.is_exchange = [], False
-        before = unit

@@ -1,7 +1,9 @@
 """One window: the tail that is chosen, with the instructions in front, and its account."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import NoReturn
 
 from lastro.history.contract import Items
 from lastro.history.errors import DecisionHistoryInvalid, DecisionHistoryLimitExceeded
@@ -53,8 +55,7 @@ def window_of(
     instructions = source.instructions()
     apart = frozenset(item.id for item in instructions)
     tail = Tail(source.backwards(leaf), form=request.form, now=now, apart=apart)
-    outline = _outline(tail, source, request)
-    plain = _Chosen(outline, _longest(outline, request), request)
+    plain = _settled(tail, source, request)
     chosen, refused = _with_summary(plain, summary)
     return _window(chosen, instructions, refused)
 
@@ -80,9 +81,24 @@ class _Chosen:
         return len(self.pieces) <= limits.max_messages and self.bytes <= limits.max_bytes
 
     @property
+    def is_joined(self) -> bool:
+        """Say whether some of its messages became one."""
+        return len(self.pieces) < sum(unit.count for unit in self.units)
+
+    @property
     def through(self) -> str:
         before = self.outline.before(self.cut)
         return self.outline.entries[before - 1].item.id if before > 0 else ""
+
+    @property
+    def omissions(self) -> list[Omission]:
+        """Give what is missing behind the cut; a result that no unit has belongs to a call in front of it."""
+        told = [omission for unit in self.units for omission in unit.omissions]
+        known = {omission.item for omission in told} | {id for piece in self.pieces for id in piece.ids}
+        behind = self.outline.entries[self.outline.before(self.cut) :]
+        return told + [
+            Omission(entry.item.id, "left_with_call") for entry in behind if entry.item.id not in known
+        ]
 
     @property
     def is_trimmed(self) -> bool:
@@ -97,22 +113,29 @@ class _Chosen:
         if self.summary is not None:
             message = summary_message(self.summary, form)
             pieces.insert(0, Piece(message, (), size_of(message)))
-        return list(_alternating(pieces, form)) if "strict-alternation" in words else pieces
+        return _joined(pieces, form, alternating="strict-alternation" in words)
 
 
-def _outline(tail: Tail, source: Items, request: Request) -> Outline:
+def _settled(tail: Tail, source: Items, request: Request) -> _Chosen:
     """Read until the longest tail within the bounds is known, whatever stands before it."""
     _read_bounds(tail, request.limits)
     while True:
         outline = outline_of(tail, words=request.words)
-        if _is_settled(outline, request):
-            return outline
-        if not outline.cuts and tail.pin is None and isinstance(source, TurnIndex) and len(tail):
-            opener = source.opener(tail.entries[0].item.id)
-            tail.pin = tail.entry_of(opener) if opener else None
-            if tail.pin is not None:
-                continue
-        tail.read_more()
+        if not outline.must_read:
+            chosen = _longest(outline, request)
+            if _is_settled(chosen):
+                return chosen
+        if outline.cuts or not _pin(tail, source):
+            tail.read_more()
+
+
+def _pin(tail: Tail, source: Items) -> bool:
+    """Ask an index for the input of the turn that began before what was read."""
+    if tail.pin is not None or not isinstance(source, TurnIndex) or not len(tail):
+        return False
+    opener = source.opener(tail.entries[0].item.id)
+    tail.pin = tail.entry_of(opener) if opener else None
+    return tail.pin is not None
 
 
 def _read_bounds(tail: Tail, limits: Limits) -> None:
@@ -125,55 +148,51 @@ def _read_bounds(tail: Tail, limits: Limits) -> None:
         count, size = count + 1, size + entry.bytes
 
 
-def _is_settled(outline: Outline, request: Request) -> bool:
+def _is_settled(chosen: _Chosen) -> bool:
     """Say whether reading more could not change the choice."""
-    if outline.exhausted:
-        return True
-    if outline.must_read:
-        return False
-    cut = _longest(outline, request)
-    if cut != outline.cuts[-1]:
+    outline, cut = chosen.outline, chosen.cut
+    if outline.exhausted or cut != outline.cuts[-1]:
         return True
     first = outline.stretches[0]
     older = first.all if first.torn and cut.turn > 0 else []
-    return not fits([*older, *outline.units(cut)], request.limits)
+    return not fits([*older, *chosen.units], chosen.request.limits)
 
 
-def _longest(outline: Outline, request: Request) -> Cut:
-    """Take the longest tail within the bounds; what must stay and does not fit is refused."""
-    best: Cut | None = None
-    for cut in outline.cuts:
-        if not fits(outline.units(cut), request.limits):
+def _longest(outline: Outline, request: Request) -> _Chosen:
+    """Take the longest tail within the bounds; what must stay and does not fit is refused.
+
+    The sum over its units tells the tail but for a little: a renamed id may be longer, a joined message is one less.
+    """
+    if not outline.cuts:
+        return _Chosen(outline, Cut(len(outline.stretches)), request)
+    enough = takewhile(lambda cut: fits(outline.units(cut), request.limits), outline.cuts)
+    place = max(sum(1 for _ in enough), 1) - 1
+    for cut in outline.cuts[place::-1]:
+        chosen = _Chosen(outline, cut, request)
+        if chosen.fits:
+            return _grown(chosen)
+    return _refuse(_Chosen(outline, outline.cuts[0], request))
+
+
+def _grown(chosen: _Chosen) -> _Chosen:
+    """Go on while messages that became one make room."""
+    cuts = chosen.outline.cuts
+    for cut in cuts[cuts.index(chosen.cut) + 1 :]:
+        longer = _Chosen(chosen.outline, cut, chosen.request)
+        if not longer.is_joined or not longer.fits:
             break
-        best = cut
-    if best is not None:
-        return _within(outline, best, request)
-    return _refuse(outline, request) if outline.cuts else Cut(len(outline.stretches))
+        chosen = longer
+    return chosen
 
 
-def _within(outline: Outline, best: Cut, request: Request) -> Cut:
-    """Hold the bounds against what is really sent: a renamed id may be longer, a joined message is one less."""
-    place = outline.cuts.index(best)
-    while place >= 0 and not _Chosen(outline, outline.cuts[place], request).fits:
-        place -= 1
-    if place < 0:
-        return _refuse(outline, request)
-    while place + 1 < len(outline.cuts) and "strict-alternation" in request.words:
-        if not _Chosen(outline, outline.cuts[place + 1], request).fits:
-            break
-        place += 1
-    return outline.cuts[place]
-
-
-def _refuse(outline: Outline, request: Request) -> Cut:
-    chosen = _Chosen(outline, outline.cuts[0], request)
-    count, size = len(chosen.pieces), chosen.bytes
+def _refuse(chosen: _Chosen) -> NoReturn:
+    count, size, limits = len(chosen.pieces), chosen.bytes, chosen.request.limits
     calls = tuple(name for unit in chosen.units for name in (*unit.late, *unit.waiting))
-    if count > request.limits.max_messages:
-        bound, amount, allowed = "max_messages", count, request.limits.max_messages
+    if count > limits.max_messages:
+        bound, needed, allowed = "max_messages", count, limits.max_messages
     else:
-        bound, amount, allowed = "max_bytes", size, request.limits.max_bytes
-    raise DecisionHistoryLimitExceeded(bound=bound, needed=amount, allowed=allowed, calls=calls)
+        bound, needed, allowed = "max_bytes", size, limits.max_bytes
+    raise DecisionHistoryLimitExceeded(bound=bound, needed=needed, allowed=allowed, calls=calls)
 
 
 def _with_summary(plain: _Chosen, summary: Summary | None) -> tuple[_Chosen, str]:
@@ -203,7 +222,7 @@ def _window(chosen: _Chosen, instructions: Sequence[Item], refused: str) -> Wind
         message_count=len(chosen.pieces),
         bytes=chosen.bytes,
         trimmed=chosen.is_trimmed,
-        omissions=(*gone, *(omission for unit in chosen.units for omission in unit.omissions)),
+        omissions=(*gone, *chosen.omissions),
         changed=_changed(chosen.pieces),
         open_calls=tuple(name for unit in chosen.units for name in unit.waiting),
         summary=chosen.summary,
@@ -225,13 +244,18 @@ def _changed(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id for piece in pieces if piece.changed for id in piece.ids))
 
 
-def _alternating(pieces: Sequence[Piece], form: Format) -> Iterator[Piece]:
-    """Join what one role says in a row."""
-    row: list[Piece] = []
-    for piece in pieces:
-        if row and not form.joins(row[-1].message, piece.message):
-            yield join(row, form) if len(row) > 1 else row[0]
-            row = []
-        row.append(piece)
-    if row:
-        yield join(row, form) if len(row) > 1 else row[0]
+def _joined(pieces: Sequence[Piece], form: Format, *, alternating: bool) -> list[Piece]:
+    """Join what one role says in a row: where a server never takes it as two, or where the dialect asks for it."""
+    newest_first: list[Piece] = []
+    for piece in reversed(pieces):
+        if newest_first and _are_one(piece, newest_first[-1], form, alternating=alternating):
+            newest_first[-1] = join([piece, newest_first[-1]], form)
+        else:
+            newest_first.append(piece)
+    return newest_first[::-1]
+
+
+def _are_one(first: Piece, second: Piece, form: Format, *, alternating: bool) -> bool:
+    if form.must_join(first.message, second.message):
+        return True
+    return alternating and form.joins(first.message, second.message)

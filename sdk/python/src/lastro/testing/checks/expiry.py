@@ -33,6 +33,18 @@ def reading_does_not_renew(use: Use) -> None:
     same(use.messages(store, saved), [said("1"), said("2")])
 
 
+def each_session_ends_by_its_own_time(use: Use) -> None:
+    """HI-4: a session that goes on keeps none of the others, whichever was made first."""
+    store, names = use.store(ttl=100), ("one", "two", "three")
+    for name in names:
+        use.append(store, use.key(name), said("1"))
+        use.clock.move(10)
+    for name in ("one", "three"):
+        use.append(store, use.key(name), said("2"))
+    use.clock.move(90)
+    same([use.read(store, use.key(name)) is not None for name in names], [True, False, True])
+
+
 def nothing_saved_does_not_renew(use: Use) -> None:
     """HI-3: an operation that gives nothing to save changes nothing, the idle time neither."""
     store, key = use.store(ttl=100), use.key("idle")

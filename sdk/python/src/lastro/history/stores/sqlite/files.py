@@ -17,22 +17,22 @@ def protected(file: str | os.PathLike[str]) -> Path:
     Raises DecisionHistoryStorageUnsafe for a link, for what is no regular file, for a file of another user, and for a
     folder that others can write. What is found stays so: nobody else can change names in such a folder.
     """
-    path = real_path(file)
-    if os.name == "posix":
-        require_folder(path.parent)
-        for name in (path, *(path.with_name(path.name + side) for side in SIDES)):
-            protect(name)
-        create(path)
+    try:
+        given = Path(os.fspath(file))
+        path = given.parent.resolve(strict=True) / given.name
+        if os.name == "posix":
+            make_private(path)
+    except (OSError, RuntimeError, ValueError):
+        raise DecisionHistoryStorageFailed("the file cannot be reached or made") from None
     return path
 
 
-def real_path(file: str | os.PathLike[str]) -> Path:
-    """Give the path with its folder's links followed, and its own name kept to be looked at."""
-    given = Path(os.fspath(file))
-    try:
-        return given.parent.resolve(strict=True) / given.name
-    except (OSError, RuntimeError, ValueError):
-        raise DecisionHistoryStorageFailed("the file's folder cannot be found") from None
+def make_private(path: Path) -> None:
+    """Protect the file and those beside it, and make it where there is none."""
+    require_folder(path.parent)
+    for name in (path, *(path.with_name(path.name + side) for side in SIDES)):
+        protect(name)
+    create(path)
 
 
 def require_folder(folder: Path) -> None:
@@ -74,5 +74,3 @@ def create(path: Path) -> None:
         os.close(os.open(path, flags, PRIVATE))
     except FileExistsError:
         protect(path)
-    except OSError:
-        raise DecisionHistoryStorageFailed("the file cannot be made") from None
