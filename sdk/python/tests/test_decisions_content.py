@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 from deciding import FORMS, PROVIDERS, TOOLS, Form, agent, observed, sent_messages
-from loopback import Call, Fault, Turn
+from loopback import Call, Fault, Loopback, Turn
 
+import lastro.decisions
 from lastro.decisions import Answer, Ask, FinalAnswer, Observation, ProposedCalls, TypedAnswer
 from lastro.history import History, RamStore, SqliteStore
 from lastro.history.errors import DecisionHistoryLimitExceeded, DecisionHistoryMismatch
@@ -202,6 +204,17 @@ def test_instructions_of_the_session_stay_first() -> None:
                 assert text.count("KEPT") == text.count("OWN") == 1
                 in_messages = provider in ("openai.chat", "openai.responses")
                 assert ("KEPT" in as_text(body)) is in_messages
+
+
+def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """SD-8: the example of the package runs as it is written."""
+    text = dedent((lastro.decisions.__doc__ or "").partition("observed:\n")[2])
+    with Loopback() as loopback:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{loopback.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        loopback.answers(Turn(calls=(Call("free_rooms", {"day": "Friday"}),), thinking="t"), Turn("Room 12."))
+        exec(compile(text, "example", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out == "Room 12.\n"
 
 
 def test_gemini_calls_without_ids() -> None:

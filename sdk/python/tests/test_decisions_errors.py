@@ -139,8 +139,6 @@ def test_retries_are_the_hosts_word() -> None:
     for provider in PROVIDERS:
         with agent(provider, connector={"retries": 1}) as one:
             one.loopback.answers(Fault("status", 503), Turn("yes"))
-            if provider == "gemini.contents":
-                continue
             assert one.step(Ask(input=("hi",)), one.provider.session("s")).decision == FinalAnswer("yes")
             assert len(one.loopback.generations) == 2
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from decimal import Decimal, localcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from lastro.history.records import Message, Provider
 from lastro.history.steps import Steps, taken
 from lastro.history.windows import Window
 
+CASES = Path(__file__).parent / "history_cases"
 WIDE = TokenGuard(context_window_tokens=1_000_000)
 
 
@@ -68,13 +70,18 @@ class Loop:
 
 
 def test_the_whole_request_is_counted_and_the_reserve_rounds_up() -> None:
-    """HI-14: instructions, tools and schemas are counted; ceil(1001 x 1.2) is 1202, with 512 and 4096: 5810 (O20)."""
-    tools = [{"type": "function", "function": {"name": "lookup_invoice", "parameters": {"type": "object"}}}]
-    loop = Loop(WIDE, lambda _: 1001, {"role": "system", "content": "SENTINEL"}, user("Post invoice 9."))
-    loop.run(max_output_tokens=4096, tools=tools, metadata={"ledger": "east"})
-    for part in ("SENTINEL", "Post invoice 9.", "lookup_invoice", "parameters", "ledger"):
+    """HI-14: instructions, tools, schemas and metadata are counted; ceil(1001 x 1.2) is 1202, not 1201 (case O20)."""
+    case = json.loads((CASES / "O20-counting.json").read_text())
+    given, expect = case["input"], case["expect"]["facts"]
+    loop = Loop(WIDE, lambda _: given["counter_stub"]["returns"], *given["messages"])
+    loop.run(
+        max_output_tokens=case["operation"]["args"]["maxOutputTokens"],
+        tools=given["tools"],
+        metadata={"ledger": "east"},
+    )
+    for part in (*expect["counter_saw"], "parameters", "ledger"):
         assert part in loop.seen[0]
-    assert [event.reservation for event in loop.events] == [5810]
+    assert [event.reservation for event in loop.events] == [expect["reserve_tokens"]]
 
 
 @pytest.mark.parametrize("written", [1.2, "1.2", Decimal("1.2"), "6/5"])

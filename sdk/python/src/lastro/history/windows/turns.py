@@ -222,5 +222,8 @@ def _may_be_of(result: Result, call: Call) -> bool:
 
 
 def _keys(call: Call) -> list[str]:
-    ids = [f"id:{call.kind}:{id}" for id in (call.id, call.approval) if id]
+    """Give the keys that a call is found by; a record that names no kind answers any."""
+    ids = [
+        f"id:{kind}:{id}" for id in (call.id, call.approval) if id for kind in dict.fromkeys((call.kind, ""))
+    ]
     return [*ids, f"name:{call.name}", *([] if call.id else [f"bare:{call.name}"])]
