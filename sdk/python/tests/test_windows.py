@@ -8,7 +8,7 @@ from conversations.branch import Branch, IndexedBranch
 from conversations.writers import WRITERS, Made
 
 from lastro.history.errors import DecisionHistoryInvalid, DecisionHistoryLimitExceeded
-from lastro.history.records import Message, Provider
+from lastro.history.records import Item, Message, Provider
 from lastro.history.windows import Limits, Omission, Window, window_of
 from lastro.invariants import violations
 
@@ -269,6 +269,48 @@ def test_words_beside_a_late_result_stay_in_their_place() -> None:
     assert window.items == ("i0", "i1", "i4", "i2", "i3", "i4")
     assert window.messages[-1] == {"role": "user", "content": [{"type": "text", "text": "and be quick"}]}
     assert window.changed == ("i4",)
+
+
+@pytest.mark.parametrize("provider", ["anthropic.messages", "gemini.contents"])
+def test_words_beside_a_partial_result_are_served(provider: Provider) -> None:
+    """X5: while the round is held back, what the user said beside its results is input; then it is with them again."""
+    branch = Branch(provider)
+    said(branch, "Check both.")
+    first, second = called(branch, "c_a", "c_b")
+    for message in WRITERS[provider].results([(first, "fine")], extra="never mind the other"):
+        branch.add(message)
+    window = window_for(branch)
+    assert window.items == ("i0", "i2")
+    assert window.omissions == (Omission("i1", "held_back"),)
+    assert "never mind the other" in words_of(window)
+    assert "fine" not in words_of(window)
+    answered(branch, second, "bad")
+    window = window_for(branch)
+    assert window.items == ("i0", "i1", "i2")
+    assert all(text in words_of(window) for text in ("fine", "bad", "never mind the other"))
+    assert not violations(provider, window.messages)
+
+
+def test_approval_answers_a_call() -> None:
+    """V1: a call whose approval was asked for waits for the approval, and is served with it and with its result."""
+    branch = Branch("aisdk.model")
+    said(branch, "Delete it.")
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "delete", "input": {}}
+    asked = {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "c"}
+    branch.add({"role": "assistant", "content": [call, asked]})
+    assert window_for(branch).open_calls == ("c",)
+    given = {"type": "tool-approval-response", "approvalId": "p", "approved": True}
+    branch.add({"role": "tool", "content": [given]})
+    assert window_for(branch).items == ("i0", "i1", "i2")
+    result = {
+        "type": "tool-result",
+        "toolCallId": "c",
+        "toolName": "delete",
+        "output": {"type": "text", "value": "ok"},
+    }
+    branch.add({"role": "tool", "content": [result]})
+    assert window_for(branch).items == ("i0", "i1", "i2", "i3")
+    assert not violations("aisdk.model", window_for(branch).messages)
 
 
 @pytest.mark.parametrize(("provider", "rule"), [("openai.chat", "C5"), ("anthropic.messages", "A3")])
@@ -578,6 +620,21 @@ def test_instructions_stay_first_wherever_they_were_stored() -> None:
         said(branch, "Encore.")
         replied(branch, "Bonjour.")
     assert window_for(branch, messages=2).items[:2] == ("i0", "i2")
+
+
+def test_instruction_that_the_store_does_not_give_apart() -> None:
+    """X4: an instruction met on the way is served in front as well."""
+
+    class Leading(Branch):
+        def instructions(self) -> list[Item]:
+            return self.items[:1]
+
+    branch = Leading("openai.chat")
+    branch.add({"role": "system", "content": "Be kind."})
+    said(branch, "Hello.")
+    branch.add({"role": "developer", "content": "Answer in French."})
+    replied(branch, "Bonjour.")
+    assert window_for(branch).items == ("i0", "i2", "i1", "i3")
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

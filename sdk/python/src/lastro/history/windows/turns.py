@@ -1,7 +1,7 @@
 """Turns and their rounds: which result answers which call, by place in the order and never by id alone."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -207,7 +207,21 @@ def turns_of(entries: Sequence[Entry], form: Format, *, whole: bool) -> list[Tur
     reader = Reader(form, whole=whole)
     for entry in entries:
         reader.add(entry)
-    return reader.turns
+    return [part for turn in reader.turns for part in _with_words_of_open_rounds(turn)]
+
+
+def _with_words_of_open_rounds(turn: Turn) -> Iterator[Turn]:
+    """Let what a user said beside results open a turn of its own where their round is held back (X5)."""
+    part = Turn(turn.opener, empty=turn.empty, leftover=turn.leftover)
+    for step in turn.rounds:
+        part.rounds.append(step)
+        if isinstance(step, Round) and step.status == "open":
+            words = [entry for entry in step.beside if entry.reading.mixed]
+            step.beside = [entry for entry in step.beside if not entry.reading.mixed]
+            for entry in words:
+                yield part
+                part = Turn(entry, leftover=True)
+    yield part
 
 
 def _weight(answer: Answer) -> int:

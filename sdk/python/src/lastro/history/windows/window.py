@@ -14,7 +14,7 @@ from lastro.history.records import Item, Provider, Summary
 from lastro.history.summaries import refusal_of, summary_message
 from lastro.history.windows.choice import Cut, Outline, fits, outline_of
 from lastro.history.windows.names import unique
-from lastro.history.windows.tail import Tail, is_expired
+from lastro.history.windows.tail import Entry, Tail, is_expired
 from lastro.history.windows.types import Limits, Omission, TurnIndex, Window
 from lastro.history.windows.units import Piece, Unit, join
 
@@ -57,7 +57,9 @@ def window_of(
     tail = Tail(source.backwards(leaf), form=request.form, now=now, apart=apart)
     plain = _settled(tail, source, request)
     chosen, refused = _with_summary(plain, summary)
-    return _window(chosen, instructions, refused)
+    first = chosen.first
+    met = [item for item in tail.instructions if first is None or item.position > first.item.position]
+    return _window(chosen, [*instructions, *met], refused)
 
 
 class _Chosen:
@@ -84,6 +86,12 @@ class _Chosen:
     def is_joined(self) -> bool:
         """Say whether some of its messages became one."""
         return len(self.pieces) < sum(unit.count for unit in self.units)
+
+    @property
+    def first(self) -> Entry | None:
+        """Give the entry that the tail begins with; None where it begins with the history."""
+        before = self.outline.before(self.cut)
+        return self.outline.entries[before] if 0 < before < len(self.outline.entries) else None
 
     @property
     def through(self) -> str:
