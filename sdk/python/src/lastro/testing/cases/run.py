@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from lastro.testing.cases.stage import Clock, Stage, Unplayable, ram, sqlite
 
 Word = Literal["PASS", "FAIL", "SKIP"]
 Setting = Callable[[Clock, Path], Stage]
-IN_PROCESS: Sequence[Setting] = (lambda clock, _folder: ram(clock), sqlite)
+IN_PROCESS: Sequence[Setting] = (ram, sqlite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,9 @@ def verdict(case: Case, settings: Sequence[Setting] = IN_PROCESS) -> Verdict:
         return Verdict(name, "FAIL", [f"nobody knows the act {', '.join(strange)}"])
     played = [_played(case, setting, repair=repair) for setting in settings for repair in _ways(case)]
     why = [f"{stage}: {reason}" for stage, reasons, _ in played for reason in reasons]
-    unplayed = [f"{stage}: {reason}" for stage, _, reason in played if reason]
+    unplayed = [reason for _, _, reason in played if reason]
     if len(unplayed) == len(played):
-        return Verdict(name, "SKIP", unplayed)
+        return Verdict(name, "SKIP", sorted(set(unplayed)))
     return Verdict(name, "FAIL" if why else "PASS", why, unknown_facts(list(case.facts)))
 
 
@@ -67,13 +68,19 @@ def _ways(case: Case) -> Sequence[bool]:
 
 def _played(case: Case, setting: Setting, *, repair: bool) -> tuple[str, Sequence[str], str]:
     with tempfile.TemporaryDirectory() as folder:
-        stage = setting(Clock(is_given=case.is_clocked), Path(folder))
-        name = f"{stage.name}, repaired" if repair else stage.name
-        play = Play(case=case, stage=stage, repair=repair)
         try:
-            play.run(ACTS)
-            return name, list(dict.fromkeys(failures(play))), ""
+            stage = setting(Clock(is_given=case.is_clocked), Path(folder))
         except Unplayable as error:
-            return name, [], str(error)
-        finally:
-            stage.close()
+            return "", [], str(error)
+        with closing(stage):
+            return _played_on(stage, case, repair=repair)
+
+
+def _played_on(stage: Stage, case: Case, *, repair: bool) -> tuple[str, Sequence[str], str]:
+    name = f"{stage.name}, repaired" if repair else stage.name
+    play = Play(case=case, stage=stage, repair=repair)
+    try:
+        play.run(ACTS)
+    except Unplayable as error:
+        return name, [], f"{name}: {error}"
+    return name, list(dict.fromkeys(failures(play))), ""

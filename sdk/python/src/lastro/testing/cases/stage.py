@@ -4,18 +4,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from lastro.history.contract import HistoryStore
 from lastro.history.history import History
 from lastro.history.records import Provider
 from lastro.history.sessions import Session
 from lastro.history.stores.ram import RamStore
+from lastro.history.stores.server import ServerStore
 from lastro.history.stores.sqlite import SqliteStore
 
 LONG = 10 * 365 * 86_400.0
 CONVERSATION = "the conversation of the case"
+KEY_VARIABLE = "LASTRO_KEY"
 
 
 class Unplayable(Exception):
@@ -35,13 +38,17 @@ class Clock:
 
 @dataclass(slots=True, kw_only=True)
 class Stage:
-    """A store under a name, how it is opened again, and how a process of its own takes a reservation and dies."""
+    """A store under a name, and how a process of its own takes a reservation of it and dies.
+
+    Each tenant has a namespace; on a store that outlives the case, `mark` makes it one of this play alone.
+    """
 
     name: str
-    open: Callable[[Clock, str], HistoryStore]
+    open: Callable[[], HistoryStore]
     clock: Clock
-    crash_code: Callable[[str], Sequence[str]] | None = None
-    _stores: dict[str, HistoryStore] = field(default_factory=dict[str, HistoryStore])
+    dying: Sequence[str] = ()
+    mark: str = ""
+    _store: HistoryStore | None = None
 
     def session(
         self,
@@ -54,28 +61,24 @@ class Stage:
         worker: str = "",
     ) -> Session:
         """Give a session of a tenant."""
+        if self._store is None:
+            self._store = self.open()
         history = History(
-            self.store(tenant),
-            namespace=tenant or "case",
-            repair=repair,
-            dialect=dialect,
-            clock=self.clock,
+            self._store, namespace=self.namespace(tenant), repair=repair, dialect=dialect, clock=self.clock
         )
         return history.session(conversation, provider=provider, worker=worker)
 
-    def store(self, tenant: str = "") -> HistoryStore:
-        """Give the store, as a tenant's credential opens it."""
-        if tenant not in self._stores:
-            self._stores[tenant] = self.open(self.clock, tenant)
-        return self._stores[tenant]
+    def namespace(self, tenant: str = "") -> str:
+        """Name where a tenant's sessions are."""
+        return f"{tenant or 'case'}{self.mark}"
 
     def crash(self, session_id: str, *, worker: str) -> None:
         """Let a process of its own reserve the session for a decision, and kill it there. Raises Unplayable."""
-        if self.crash_code is None:
+        if not self.dying:
             raise Unplayable("nothing of this store outlives a process")
+        whose = [*self.dying, worker, self.namespace(), session_id]
         child = subprocess.Popen(  # noqa: S603 - our own module, under this very interpreter
-            [sys.executable, "-m", "lastro.testing.cases.dying", *self.crash_code(worker), session_id],
-            stdout=subprocess.PIPE,
+            [sys.executable, "-m", "lastro.testing.cases.dying", *whose], stdout=subprocess.PIPE
         )
         with child:
             word = child.stdout.readline() if child.stdout else b""
@@ -84,23 +87,41 @@ class Stage:
             raise Unplayable("the process did not get its reservation")
 
     def close(self) -> None:
-        """Close every store that was opened; what comes next opens it again."""
-        while self._stores:
-            self._stores.popitem()[1].close()
+        """Close the store; what comes next opens it again."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
 
 
-def ram(clock: Clock) -> Stage:
-    """Play in RAM: one store for all tenants."""
+def ram(clock: Clock, _folder: Path) -> Stage:
+    """Play in RAM."""
     store = RamStore(ttl=LONG, clock=clock)
-    return Stage(name="ram", open=lambda _clock, _tenant: store, clock=clock)
+    return Stage(name="ram", open=lambda: store, clock=clock)
 
 
 def sqlite(clock: Clock, folder: Path) -> Stage:
-    """Play in one SQLite file, which each tenant opens for itself."""
-    file = folder / "history.sqlite"
+    """Play in a SQLite file."""
+    file = str(folder / "history.sqlite")
     return Stage(
         name="sqlite",
-        open=lambda given, _tenant: SqliteStore(str(file), ttl=LONG, clock=given),
+        open=lambda: SqliteStore(file, ttl=LONG, clock=clock),
         clock=clock,
-        crash_code=lambda worker: ["sqlite", str(file), worker],
+        dying=("sqlite", file),
     )
+
+
+def server(url: str, key: str) -> Callable[[Clock, Path], Stage]:
+    """Play on a running server, under the source of a key with the scope `history`."""
+
+    def stage(clock: Clock, _folder: Path) -> Stage:
+        if clock.time is not None:
+            raise Unplayable("server: its clock cannot be set")
+        return Stage(
+            name="server",
+            open=lambda: ServerStore(key, base_url=url),
+            clock=clock,
+            dying=("server", url),
+            mark=f"-{uuid4().hex}",
+        )
+
+    return stage
