@@ -50,7 +50,7 @@ def running_hello(*, variables: Mapping[str, str], folder: Path) -> Iterator[Ser
 
 
 def _hello_commands(ports: Ports, *, folder: Path) -> Mapping[str, Sequence[str]]:
-    ours = web_server(port=ports.writer, size=USUAL)
+    ours = web_server(port=ports.writer, workers=USUAL.workers, threads=USUAL.reader_threads)
     hello = [HELLO if part == APPLICATION else part for part in ours]
     return {"hello": hello, "front": front_command(ports, folder=folder)}
 

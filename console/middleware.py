@@ -26,10 +26,8 @@ log = logging.getLogger("lastro.http")
 Handler = Callable[[HttpRequest], HttpResponse]
 REMEMBERED_ADDRESSES = 4096
 NO_CONTENT, PAYLOAD_TOO_LARGE = 204, 413
-DRAINED_CHUNK_BYTES, MAX_DRAINED_CHUNKS = (
-    64 * 1024,
-    152,
-)  # what is longer has eight digits, and is not waited for
+# What is longer has eight digits, and is not waited for: the embedded front refuses it by that.
+DRAINED_CHUNK_BYTES, MAX_DRAINED_CHUNKS = 64 * 1024, 152
 _ACCEPTED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _NOT_PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
 _LINE = {

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,18 @@ BUFFERED_BYTES = 4 * 1_048_576
 KEPT_CONNECTIONS = 256
 MAX_HEADER_BYTES = 1_048_576
 """More than granian reads, so that its own refusal is the answer."""
+
+UNAVAILABLE: Mapping[str, Any] = {
+    "title": "A store does not answer at the moment",
+    "status": 503,
+    "code": "unavailable",
+    "detail": "The server behind the front does not answer.",
+}
+TOO_LARGE: Mapping[str, Any] = {
+    "title": "The body is over the limit of the route",
+    "status": 413,
+    "code": "payload_too_large",
+}
 
 
 @dataclass(frozen=True)
@@ -50,8 +62,13 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
         "read_timeout": f"{BODY_SECONDS}s",
         "automatic_https": {"disable": True},
         "routes": [
-            # Far beyond every limit: refused by its length alone, which nobody waits for the body to do.
-            {"match": [beyond], "handle": [_passed_to(ports.writer, buffered_bytes=0)], "terminal": True},
+            # Far beyond every limit: refused by its length alone. A server that refuses before the end closes, and
+            # what is still being sent then hides its answer.
+            {
+                "match": [beyond],
+                "handle": [{"handler": "subroute", "routes": _answered(own_url, TOO_LARGE)}],
+                "terminal": True,
+            },
             {"match": [reads], "handle": [_passed_to(ports.reader)], "terminal": True},
             {"handle": [_passed_to(ports.writer)]},
         ],
@@ -87,7 +104,7 @@ def caddy() -> str:
     return found
 
 
-def _passed_to(port: int, *, buffered_bytes: int = BUFFERED_BYTES) -> dict[str, Any]:
+def _passed_to(port: int) -> dict[str, Any]:
     # Without trusted proxies of its own Caddy drops every X-Forwarded-* that a caller sent, and tells the peer.
     keep_alive = {
         "idle_timeout": f"{IDLE_SECONDS}s",
@@ -107,7 +124,7 @@ def _passed_to(port: int, *, buffered_bytes: int = BUFFERED_BYTES) -> dict[str, 
         "upstreams": [{"dial": f"{HOST}:{port}"}],
         "transport": transport,
         # A server's thread waits for nobody who sends slowly.
-        "request_buffers": buffered_bytes,
+        "request_buffers": BUFFERED_BYTES,
     }
 
 
@@ -116,33 +133,36 @@ def _problems(own_url: str) -> list[dict[str, Any]]:
     torn = {
         "vars_regexp": {"{http.error.message}": {"pattern": "chunk"}}
     }  # the caller's body, not the server
-    told = {"header_regexp": {"X-Request-Id": {"pattern": r"^[A-Za-z0-9._-]{1,64}$"}}}
     return [
         {"match": [torn], "handle": [{"handler": "static_response", "status_code": 400}], "terminal": True},
-        {
-            "match": [told],
-            "handle": [_problem(own_url, request_id="{http.request.header.X-Request-Id}")],
-            "terminal": True,
-        },
-        {"handle": [_problem(own_url, request_id="req_{http.request.uuid}")]},
+        *_answered(own_url, UNAVAILABLE),
     ]
 
 
-def _problem(own_url: str, *, request_id: str) -> dict[str, Any]:
-    problem = {
-        "type": f"{own_url}/v1/docs#error-unavailable",
-        "title": "A store does not answer at the moment",
-        "status": 503,
-        "code": "unavailable",
-        "request_id": request_id,
-        "detail": "The server behind the front does not answer.",
-    }
+def _answered(own_url: str, problem: Mapping[str, Any]) -> list[dict[str, Any]]:
+    told = {"header_regexp": {"X-Request-Id": {"pattern": r"^[A-Za-z0-9._-]{1,64}$"}}}
+    return [
+        {
+            "match": [told],
+            "handle": [_problem(own_url, problem, request_id="{http.request.header.X-Request-Id}")],
+            "terminal": True,
+        },
+        {"handle": [_problem(own_url, problem, request_id="req_{http.request.uuid}")]},
+    ]
+
+
+def _problem(own_url: str, problem: Mapping[str, Any], *, request_id: str) -> dict[str, Any]:
+    whole = {"type": f"{own_url}/v1/docs#error-{problem['code']}", **problem, "request_id": request_id}
     headers = {
         "Content-Type": ["application/problem+json"],
-        "Retry-After": ["1"],
         "X-Request-Id": [request_id],
         "X-Content-Type-Options": ["nosniff"],
         "Cache-Control": ["no-store"],
+        **({"Retry-After": ["1"]} if problem is UNAVAILABLE else {}),
     }
-    body = json.dumps(problem, separators=(",", ":"))
-    return {"handler": "static_response", "status_code": 503, "headers": headers, "body": body}
+    return {
+        "handler": "static_response",
+        "status_code": problem["status"],
+        "headers": headers,
+        "body": json.dumps(whole, separators=(",", ":")),
+    }

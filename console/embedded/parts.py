@@ -28,10 +28,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Size:
-    """How much of the machine one web server takes."""
+    """How much of the machine the web servers take: workers of each, and threads in each worker.
+
+    A reader waits for the hot store alone: more than two threads only hand the interpreter's lock around. A writer's
+    threads also wait for the database.
+    """
 
     workers: int = 2
-    threads: int = 4
+    reader_threads: int = 2
+    writer_threads: int = 4
 
 
 def commands(ports: Ports, *, folder: Path) -> Mapping[str, Sequence[str]]:
@@ -48,17 +53,17 @@ def web_commands(ports: Ports, *, folder: Path, size: Size = Size()) -> Mapping[
     The servers need `TRUSTED_PROXIES` set to `front.TRUSTED`, and `PROMETHEUS_MULTIPROC_DIR` to one folder of both.
     """
     return {
-        "reader": web_server(port=ports.reader, size=size),
-        "writer": web_server(port=ports.writer, size=size),
+        "reader": web_server(port=ports.reader, workers=size.workers, threads=size.reader_threads),
+        "writer": web_server(port=ports.writer, workers=size.workers, threads=size.writer_threads),
         "front": front_command(ports, folder=folder),
     }
 
 
-def web_server(*, port: int, size: Size) -> Sequence[str]:
+def web_server(*, port: int, workers: int, threads: int) -> Sequence[str]:
     """Answer one granian over the whole application; a worker that was killed is started again."""
     return (
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--host", HOST, "--port", str(port)),
-        *("--workers", str(size.workers), "--blocking-threads", str(size.threads), "--runtime-threads", "1"),
+        *("--workers", str(workers), "--blocking-threads", str(threads), "--runtime-threads", "1"),
         *(
             "--http",
             "1",

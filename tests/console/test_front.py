@@ -141,10 +141,11 @@ def test_only_the_real_address_counts(
 
 
 def test_a_body_is_held_to_the_servers_own_limits(agent: OverHttp) -> None:
-    """WM-25, PL-10: a body over a route's limit is refused by the server, whatever its size; the front cuts nothing."""
-    for size in (5 * MIB, 15 * MIB):
-        refused = agent.write(factories.write({"remark": "x" * size}))
+    """WM-25, PL-10: a body over a route's limit is refused, by the front where it is far beyond every limit."""
+    for size in (5 * MIB, 15 * MIB, 100 * MIB):
+        refused = agent.write(factories.write({"remark": "x" * size}), **{"X-Request-Id": f"large-{size}"})
         assert (refused.status, refused.code) == (413, "payload_too_large"), size
+        assert refused.body["request_id"] == f"large-{size}"
     assert agent.get("/v1/sources/me").status == 200
 
 

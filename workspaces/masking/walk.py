@@ -81,18 +81,19 @@ class _Masking:
         self.declared = declared
         self.counts: dict[str, int] = {}
         self.personal = search_for(kinds_in_declared(policy))
-        self._of_others: _Walk | Literal["needless"] | None = None
+        self.everywhere = search_for(kinds_everywhere(policy))
+        self._strings: _Walk | Literal["needless"] | None = None
 
-    def of_others(self) -> "_Walk | Literal['needless']":
-        """Search a field that is not personal for what is held back, where such fields may hold any (PR-7)."""
-        if self._of_others is None:
-            values = [value for name, value in self.fields.items() if not self.rule(name).pii]
-            seen = self._seen_in(values, search_for(kinds_everywhere(self.policy)))
-            mask = partial(mask_found, search=seen.search, policy=self.policy)
-            self._of_others = (
-                "needless" if seen.is_clean else _Walk(self.policy, self.counts, mask, seen.search)
-            )
-        return self._of_others
+    def strings(self) -> "_Walk | Literal['needless']":
+        """Search the plain strings among the fields that are not personal, where any may hold something (PR-7)."""
+        if self._strings is None:
+            values = [
+                value
+                for name, value in self.fields.items()
+                if isinstance(value, str) and not self.rule(name).pii
+            ]
+            self._strings = self._others(values)
+        return self._strings
 
     def rule(self, name: str) -> FieldRule:
         """Give what is declared of a field."""
@@ -114,10 +115,18 @@ class _Masking:
         return self._not_personal(value)
 
     def _not_personal(self, value: Any) -> Any:
+        """Search a field for what is held back everywhere; strings are glanced at together, each tree alone (PR-7)."""
         if not isinstance(value, str | dict | list | tuple):
             return value
-        walk = self.of_others()
+        walk = self.strings() if isinstance(value, str) else self._others([value])
         return value if walk == "needless" else walk.value(value)
+
+    def _others(self, values: list[Any]) -> "_Walk | Literal['needless']":
+        seen = self._seen_in(values, self.everywhere)
+        if seen.is_clean:
+            return "needless"
+        mask = partial(mask_found, search=seen.search, policy=self.policy)
+        return _Walk(self.policy, self.counts, mask, seen.search)
 
     def _declared(self, value: Any) -> "_Walk":
         search = self.personal if isinstance(value, str) else self._seen_in([value], self.personal).search

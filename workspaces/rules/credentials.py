@@ -2,11 +2,15 @@
 
 import re
 import zlib
+from datetime import timedelta
 
 import msgspec
 
+from workspaces.errors import FieldProblem, InvalidInput
+
 SOURCE_KEY = "lst"
 PERSONAL_TOKEN = "lsp"
+MAX_TOKEN_LIFE = timedelta(days=90)
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SECRET_LENGTH = 43
@@ -41,6 +45,12 @@ def parse_key(text: str) -> KeyText | None:
     if match is None or _checksum(text[:-_CHECKSUM_LENGTH]) != match["checksum"]:
         return None
     return KeyText(match["prefix"], match["key_id"], match["secret"])
+
+
+def require_token_life(life: timedelta) -> None:
+    """Refuse a personal token that would live longer than 90 days, or not at all (PL-3). Raises InvalidInput."""
+    if not timedelta(0) < life <= MAX_TOKEN_LIFE:
+        raise InvalidInput(errors=(FieldProblem("/life", "too_long", "A token lives at most 90 days."),))
 
 
 def _base62(entropy: bytes, length: int) -> str:

@@ -14,7 +14,7 @@ from workspaces import access, audit, coherence
 from workspaces.errors import InvalidInput, NotFound
 from workspaces.models import ApiKey, Person, PersonalToken, Source
 from workspaces.models.credentials import Credential
-from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text
+from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text, require_token_life
 from workspaces.rules.rights import KEY_SCOPES
 from workspaces.selectors.credentials import key_name, secret_hash
 from workspaces.selectors.people import permissions_of
@@ -22,7 +22,6 @@ from workspaces.types import Actor, AuditObject, Caller, FieldProblem, Workspace
 
 MAX_AGENT_LENGTH = 256
 REVOKED_AT_ONCE = 100
-MAX_TOKEN_LIFE = timedelta(days=90)
 
 _noted: dict[UUID, date] = {}
 
@@ -158,8 +157,7 @@ def make_token(
             "/permissions", "not_held", "A token takes only permissions that its owner holds."
         )
         raise InvalidInput(errors=(problem,))
-    if not timedelta(0) < life <= MAX_TOKEN_LIFE:
-        raise InvalidInput(errors=(FieldProblem("/life", "too_long", "A token lives at most 90 days."),))
+    require_token_life(life)
     token = PersonalToken(
         person=person, name=name, permissions=sorted(wished), created_at=now, expires_at=now + life
     )

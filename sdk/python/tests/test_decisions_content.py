@@ -10,9 +10,22 @@ from deciding import FORMS, PROVIDERS, TOOLS, Form, agent, observed, sent_messag
 from loopback import Call, Fault, Loopback, Turn
 
 import lastro.decisions
-from lastro.decisions import Answer, Ask, FinalAnswer, Observation, ProposedCalls, TypedAnswer
+from lastro.decisions import (
+    Answer,
+    Ask,
+    DecisionProvider,
+    FinalAnswer,
+    Observation,
+    ProposedCalls,
+    TypedAnswer,
+)
+from lastro.decisions.typed import TypedGenerator
 from lastro.history import History, RamStore, SqliteStore
-from lastro.history.errors import DecisionHistoryLimitExceeded, DecisionHistoryMismatch
+from lastro.history.errors import (
+    AgentDecisionProviderSchemaViolation,
+    DecisionHistoryLimitExceeded,
+    DecisionHistoryMismatch,
+)
 from lastro.history.events import ResumedWithoutMessages
 
 both_forms = pytest.mark.parametrize("form", FORMS)
@@ -204,6 +217,51 @@ def test_instructions_of_the_session_stay_first() -> None:
                 assert text.count("KEPT") == text.count("OWN") == 1
                 in_messages = provider in ("openai.chat", "openai.responses")
                 assert ("KEPT" in as_text(body)) is in_messages
+
+
+def test_a_repr_shows_no_content() -> None:
+    """SD-11: what a step is given and what it decides can be put into a log line without its content."""
+    for form in FORMS:
+        with agent("openai.chat", form=form) as one:
+            session = one.provider.session("s")
+            one.loopback.answers(Turn(SECRET, LOOK_AT), Turn(SECRET))
+            ask = Ask(instructions=SECRET, input=(SECRET,), tools=TOOLS)
+            first = one.step(ask, session)
+            report = observed(first, look=SECRET)
+            last = one.step(Ask(observations=report, tools=TOOLS), session)
+            assert SECRET not in repr((ask, first.decision, first, report, last.decision, last))
+    assert SECRET not in repr((TypedAnswer(SECRET), seen_of(), one.provider))
+
+
+def test_a_generator_of_objects() -> None:
+    """HI-13: of a generator that gives only an object, the object is kept and shown again, and nothing is made up."""
+    asked: list[Any] = []
+
+    def generate(request: Any) -> Any:
+        asked.append(request)
+        return {"do": "look", "at": SECRET} if len(asked) == 1 else {"do": "stop"}
+
+    answer = Answer(schema={"type": "object", "required": ["do"]}, parse=lambda value: value["do"])
+    provider = DecisionProvider(TypedGenerator("own-model", generate=generate), interface="structured")
+    session = provider.session("s")
+    ask = Ask(instructions="Be brief.", input=("find it",), answer=answer)
+    assert provider.decide(ask, session).decision == TypedAnswer("look")
+    assert provider.decide(Ask(observations=(seen_of(),), answer=answer), session).decision == TypedAnswer(
+        "stop"
+    )
+    assert [message["role"] for message in asked[1]["messages"]] == ["user", "assistant", "user"]
+    assert json.loads(asked[1]["messages"][1]["content"]) == {"do": "look", "at": SECRET}
+    assert {*asked[1]["messages"][1]} == {"role", "content"}
+
+
+@pytest.mark.parametrize("given", [{"at": 1}, None, object(), float("nan")], ids=str)
+def test_a_generator_that_gives_no_object(given: Any) -> None:
+    """HI-20: what is no object of the asked shape is a violation, of the host's generator as of any."""
+    answer = Answer(schema={"type": "object", "required": ["do"]})
+    provider = DecisionProvider(TypedGenerator("own", generate=lambda _: given), interface="structured")
+    with pytest.raises(AgentDecisionProviderSchemaViolation):
+        provider.decide(Ask(input=("find it",), answer=answer), provider.session("s"))
+    assert provider.session("s").read() is None
 
 
 def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

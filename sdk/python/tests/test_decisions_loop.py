@@ -48,7 +48,9 @@ def test_a_loop_of_steps(provider: str, form: Form) -> None:
 
     The provider itself checks pairs and signatures, and answers 400 where one is broken.
     """
-    with agent(provider, form=form) as one:
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    connector = {"options": thinking} if provider == "anthropic.messages" else {}
+    with agent(provider, form=form, connector=connector) as one:
         session = started(one)
         one.loopback.answers(
             Turn("Two things.", TWO_LOOKS, thinking="which?"),

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,10 @@ def test_same_key_gives_the_first_answer(house: House) -> None:
     assert session.read().head.count == 4
     with pytest.raises(DecisionHistoryConflict):
         session.append(messages[:2], key="run-2")
+    before = session.read()
+    house.now += 10
+    session.append(messages[2:], key="run-2")
+    assert session.read() == before
     kept = [event for event in house.events if isinstance(event, ItemsKept)]
     assert [event.count for event in kept] == [2, 2]
 
@@ -532,3 +537,31 @@ def test_no_content_in_a_repr(house: House) -> None:
     ]
     assert "CANARY" in json.dumps(session.window().messages)
     assert "CANARY" not in "".join(shown)
+
+
+def test_looks_make_nobody_busy(house: House) -> None:
+    """HI-6: any number of looks at a window go on side by side, and no decision is refused for one of them."""
+    session = house.session(provider="openai.chat")
+    session.append([user("Hello.")] * 20)
+
+    def look(_: int) -> int:
+        try:
+            return len(session.window().messages)
+        except DecisionHistoryBusy:
+            return 20
+
+    with ThreadPoolExecutor(4) as pool:
+        looks = pool.map(look, range(40))
+        for _ in range(10):
+            session.append([says("Hello.")])
+        assert set(looks) <= set(range(20, 31))
+    session.decide(PINS, while_looking(session))
+
+
+def while_looking(session: Form) -> Callable[[Turn], tuple[Message, ...]]:
+    def operation(_: Turn) -> tuple[Message, ...]:
+        with pytest.raises(DecisionHistoryBusy):
+            session.session.window()
+        return ()
+
+    return operation

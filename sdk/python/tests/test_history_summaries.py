@@ -10,7 +10,7 @@ import pytest
 from lastro.history import History, NewItem, Pins, RamStore, SummaryRequest, Turn, Window
 from lastro.history.errors import DecisionHistorySummaryInvalid
 from lastro.history.events import HistoryEvent, SummaryMade
-from lastro.history.records import Message
+from lastro.history.records import Message, Snapshot
 from lastro.history.summaries import digest_after
 from lastro.history.windows import Exchange
 
@@ -82,6 +82,13 @@ def test_nothing_left_needs_no_summary() -> None:
     assert host.requests == []
 
 
+def digest_of(snapshot: Snapshot, *, exchanges: int) -> str:
+    digest = ""
+    for number in range(exchanges):
+        digest = digest_after(digest, Exchange(snapshot.items[2 * number : 2 * number + 2]))
+    return digest
+
+
 def test_summary_covers_what_left() -> None:
     """HI-18, HI-19: it covers exactly what left, says so by count and digest, and is a user's untrusted data."""
     host = Host()
@@ -98,9 +105,7 @@ def test_summary_covers_what_left() -> None:
     assert items is not None
     stored = items.head.summary
     assert stored is not None
-    digest = ""
-    for number in range(3):
-        digest = digest_after(digest, Exchange(items.items[2 * number : 2 * number + 2]))
+    digest = digest_of(items, exchanges=3)
     assert (stored.covers, stored.digest) == (3, digest)
     assert f"{stored.covers} earlier exchanges" in summary["content"]
     assert digest in summary["content"]
@@ -229,6 +234,8 @@ def test_turns_are_detached() -> None:
     snapshot = host.session.read()
     assert snapshot is not None
     assert "changed" not in json.dumps([item.message for item in snapshot.items])
+    assert snapshot.head.summary is not None
+    assert snapshot.head.summary.digest == digest_of(snapshot, exchanges=3)
 
 
 def test_summary_ends_with_what_it_tells_of() -> None:

@@ -143,6 +143,16 @@ def test_only_what_left_since_the_last_one() -> None:
     assert branch.read < len(branch.items)
 
 
+def test_digest_is_of_everything_covered() -> None:
+    """X10: the digest changes with each exchange that was covered, with what it says and with their order."""
+    first, second = left(conversation("openai.chat", 4), window_for(conversation("openai.chat", 4), 4))
+    both = digest_after(digest_after("", first), second)
+    assert len({both, digest_after(digest_after("", second), first), digest_after("", second)}) == 3
+    branch = conversation("openai.chat", 1)
+    assert digest_after("", Exchange(tuple(branch.items))) == digest_after("", first)
+    assert digest_after("", Exchange(tuple(branch.items[:1]))) != digest_after("", first)
+
+
 def test_rounds_of_a_long_turn_leave_one_by_one() -> None:
     """HI-18: while its input is pinned a turn's rounds leave alone; the input leaves with the rest."""
     branch = Branch("openai.chat")

@@ -333,6 +333,45 @@ def test_repeated_ids_are_told_apart(provider: Provider, rule: str) -> None:
     assert rule in {found.rule for found in violations(provider, [item.message for item in branch.items])}
 
 
+def test_late_result_of_a_repeated_id_is_of_the_open_call() -> None:
+    """HI-9: of two calls with one id the open one is answered, though the other is nearer."""
+    branch = Branch("openai.chat")
+    said(branch, "Ask me first.")
+    (waiting,) = called(branch, "call_0")
+    said(branch, "Read b.")
+    (nearer,) = called(branch, "call_0")
+    answered(branch, nearer, "BRAVO")
+    replied(branch, "Read.")
+    answered(branch, waiting, "CONFIRMED")
+    window = window_for(branch)
+    assert window.items == ("i0", "i1", "i6", "i2", "i3", "i4", "i5")
+    assert not violations("openai.chat", window.messages)
+
+
+def test_latest_exchange_stays_however_much_was_asked_since() -> None:
+    """HI-9: where what was asked since the latest exchange passes the bound, all that is needed is told."""
+    branch = Branch("openai.chat")
+    said(branch, "Hello.")
+    replied(branch, "Hello.")
+    for number in range(300):
+        said(branch, f"Are you there, {number}?")
+    with pytest.raises(DecisionHistoryLimitExceeded) as refusal:
+        window_for(branch)
+    assert refusal.value.needed == 302
+
+
+@pytest.mark.parametrize("count", range(3, 16))
+def test_response_in_many_items_is_read_whole(count: int) -> None:
+    """HI-9, R2: a response of several items of which only the last ones were read is not taken for a whole one."""
+    branch = Branch("openai.responses")
+    said(branch, "Check ten.")
+    calls = called(branch, *(f"c{number}" for number in range(10)))
+    answered(branch, calls[-1])
+    said(branch, "And?")
+    replied(branch, "Nothing.")
+    assert window_for(branch, messages=count).items == ("i0", "i12", "i13")
+
+
 def test_ids_of_mistral() -> None:
     """C5: with the dialect `mistral` ids are nine letters and digits."""
     branch = Branch("openai.chat")

@@ -5,12 +5,13 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal
 
-from anthropic import Anthropic, AsyncAnthropic
+import anthropic
+import openai
 from google.genai import Client
 from loopback import Loopback
-from openai import AsyncOpenAI, OpenAI
 
 from lastro.decisions import Ask, DecisionProvider, Observation, ProposedCalls, Step, Tool
 from lastro.decisions.anthropic_messages import AnthropicMessages
@@ -36,37 +37,47 @@ BOOK = Tool(name="book", parameters={"type": "object", "properties": {"room": {"
 TOOLS = (LOOK, BOOK)
 
 
+def both(package: ModuleType, sync: Any, other: Any, url: str) -> dict[str, Any]:
+    """Give a package's clients for an address, each over the package's own HTTP client.
+
+    Without certificates, whose reading is most of what a client costs, and which plain HTTP has no use for.
+    """
+    way: dict[str, Any] = {"api_key": "k", "base_url": url, "timeout": TIMEOUT_SECONDS}
+    return {
+        "client": sync(http_client=package.DefaultHttpxClient(verify=False), **way),
+        "async_client": other(http_client=package.DefaultAsyncHttpxClient(verify=False), **way),
+    }
+
+
 def responses(loopback: Loopback, *, model: str = "gpt-loopback", **more: Any) -> OpenAIResponses:
     """Give the Responses API of the loopback."""
-    way: dict[str, Any] = {"api_key": "k", "base_url": f"{loopback.url}/v1", "timeout": TIMEOUT_SECONDS}
-    given = {"client": OpenAI(**way), "async_client": AsyncOpenAI(**way), "counts_here": True, **more}
-    return OpenAIResponses(model, **given)
+    clients = both(openai, openai.OpenAI, openai.AsyncOpenAI, f"{loopback.url}/v1")
+    return OpenAIResponses(model, **{**clients, "counts_here": True, **more})
 
 
 def chat(loopback: Loopback, *, model: str = "gpt-loopback", **more: Any) -> OpenAIChat:
     """Give the Chat Completions API of the loopback."""
-    way: dict[str, Any] = {"api_key": "k", "base_url": f"{loopback.url}/v1", "timeout": TIMEOUT_SECONDS}
-    return OpenAIChat(model, **{"client": OpenAI(**way), "async_client": AsyncOpenAI(**way), **more})
+    clients = both(openai, openai.OpenAI, openai.AsyncOpenAI, f"{loopback.url}/v1")
+    return OpenAIChat(model, **{**clients, **more})
 
 
-def anthropic(loopback: Loopback, *, model: str = "claude-loopback", **more: Any) -> AnthropicMessages:
+def claude(loopback: Loopback, *, model: str = "claude-loopback", **more: Any) -> AnthropicMessages:
     """Give the Messages API of the loopback."""
-    way: dict[str, Any] = {"api_key": "k", "base_url": loopback.url, "timeout": TIMEOUT_SECONDS}
-    given = {"client": Anthropic(**way), "async_client": AsyncAnthropic(**way), "counts_here": True, **more}
-    return AnthropicMessages(model, **given)
+    clients = both(anthropic, anthropic.Anthropic, anthropic.AsyncAnthropic, loopback.url)
+    return AnthropicMessages(model, **{**clients, "counts_here": True, **more})
 
 
 def gemini(loopback: Loopback, *, model: str = "gemini-3-loopback", **more: Any) -> Gemini:
     """Give the Gemini API of the loopback."""
-    http: Any = {"base_url": loopback.url, "timeout": int(TIMEOUT_SECONDS * 1000)}
-    client = Client(api_key="k", http_options=http)
-    return Gemini(model, **{"client": client, "counts_here": True, **more})
+    plain = {"client_args": {"verify": False}, "async_client_args": {"verify": False}}
+    http: Any = {"base_url": loopback.url, "timeout": int(TIMEOUT_SECONDS * 1000), **plain}
+    return Gemini(model, **{"client": Client(api_key="k", http_options=http), "counts_here": True, **more})
 
 
 MAKE: dict[str, Callable[..., Any]] = {
     "openai.responses": responses,
     "openai.chat": chat,
-    "anthropic.messages": anthropic,
+    "anthropic.messages": claude,
     "gemini.contents": gemini,
 }
 

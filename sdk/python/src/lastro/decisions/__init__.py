@@ -1,7 +1,8 @@
 """Decisions of models over the providers' own packages, with history, window and guard (HI-13 to HI-17, HI-20).
 
 One module per provider, each with the package of its extra: `openai_responses`, `openai_chat`, `anthropic_messages`,
-`gemini`. A step asks, the runtime executes what it allows of the proposal, and the next step reports what it observed:
+`gemini`; and `typed` for a generator of the host's own. A step asks, the runtime executes what it allows of the
+proposal, and the next step reports what it observed:
 
     from openai import OpenAI
 

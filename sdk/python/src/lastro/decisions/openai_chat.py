@@ -120,7 +120,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
 def _format(ask: Ask) -> dict[str, Any] | None:
     if ask.answer is None:
         return None
-    shape = {"name": ask.answer.name, "schema": ask.answer.schema, "strict": True}
+    shape = {"name": ask.answer.name, "schema": ask.answer.schema, "strict": ask.answer.strict}
     return {"type": "json_schema", "json_schema": shape}
 
 

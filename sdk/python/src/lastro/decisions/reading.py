@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from lastro.decisions.records import (
@@ -26,8 +26,8 @@ class Heard:
     Arguments are JSON text, or the value where the provider sends one.
     """
 
-    text: str
-    calls: tuple[tuple[Any, Any, Any], ...] = ()
+    text: str = field(repr=False)
+    calls: tuple[tuple[Any, Any, Any], ...] = field(default=(), repr=False)
     stopped: str = ""
 
 

@@ -1,4 +1,4 @@
-"""What a step asks of a model and what it decides, in no provider's words. Pure values."""
+"""What a step asks of a model and what it decides, in no provider's words. Pure values; a `repr` shows no content."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -34,8 +34,8 @@ class Observation:
 
     call_id: str
     name: str
-    output: Any
-    inputs: Any = None
+    output: Any = field(repr=False)
+    inputs: Any = field(default=None, repr=False)
     is_error: bool = False
     provisional: bool = False
 
@@ -44,12 +44,14 @@ class Observation:
 class Answer:
     """The shape of a structured decision: a JSON Schema, and what makes the host's own type of it.
 
-    `parse` may refuse with ValueError or TypeError: the decision is then not valid. Raises ValueError for a schema that
-    is none, or that points to another document.
+    `strict` has OpenAI hold its model to the schema, which then must be of its strict subset. `parse` may refuse with
+    ValueError or TypeError: the decision is then not valid. Raises ValueError for a schema that is none, or that points
+    to another document.
     """
 
     schema: Mapping[str, Any]
     name: str = "decision"
+    strict: bool = True
     parse: Callable[[Any], Any] = lambda value: value
 
     def __post_init__(self) -> None:
@@ -60,8 +62,8 @@ class Answer:
 class Ask:
     """One step: instructions, what the user says (text, or messages of the provider), and what the runtime observed."""
 
-    instructions: str = ""
-    input: tuple[str | Message, ...] = ()
+    instructions: str = field(default="", repr=False)
+    input: tuple[str | Message, ...] = field(default=(), repr=False)
     observations: tuple[Observation, ...] = ()
     tools: tuple[Tool, ...] = ()
     answer: Answer | None = None
@@ -73,7 +75,7 @@ class ProposedCall:
 
     call_id: str
     name: str
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +83,21 @@ class ProposedCalls:
     """The model asks for calls, with what it said beside them."""
 
     calls: tuple[ProposedCall, ...]
-    text: str = ""
+    text: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
     """The model answers in words."""
 
-    text: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TypedAnswer:
     """The model answers with an object of the asked shape; `value` is what `Answer.parse` made of it."""
 
-    value: Any
+    value: Any = field(repr=False)
 
 
 Decision = ProposedCalls | FinalAnswer | TypedAnswer
@@ -106,7 +108,7 @@ class Reading:
     """A model's answer: its decision, and the messages to keep, byte for byte."""
 
     decision: Decision
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

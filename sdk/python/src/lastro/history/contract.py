@@ -1,7 +1,7 @@
 """The contract of a store of sessions (HI-3 to HI-6); `lastro.testing` has the suite that shows it of any store."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from lastro.history.records import Head, Item, Outcome, SessionKey, Snapshot
 
@@ -119,4 +119,17 @@ class HistoryStore(Protocol):
 
     async def aclose(self) -> None:
         """Do as `close`."""
+        ...
+
+
+@runtime_checkable
+class LookingStore(Protocol):
+    """A store that can also show a session without reserving it, so that a look never makes a decision busy."""
+
+    def look(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Run a reading on the session as it is now; DecisionHistoryNotFound, DecisionHistoryBusy (HI-6)."""
+        ...
+
+    async def alook(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Do as `look`; the reading may run in another thread."""
         ...

@@ -6,7 +6,7 @@ One code for both forms: what is to be counted is a step that the caller takes.
 import json
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -62,7 +62,7 @@ class Fitted:
     """A window whose request fits, and that request."""
 
     window: Window
-    request: Request
+    request: Request = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

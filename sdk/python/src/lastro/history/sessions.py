@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
-from lastro.history.contract import HistoryStore, View
+from lastro.history.contract import HistoryStore, LookingStore, View
 from lastro.history.drafting import Before, Decision, Draft, Turn
 from lastro.history.opaque import OpaqueItems
 from lastro.history.records import Message, NewItem, Outcome, Pins, SessionKey, Snapshot
@@ -78,10 +78,16 @@ class Session:
         Raises DecisionHistoryNotFound where there is no such session or leaf, DecisionHistoryBusy while a decision
         runs, and what a window refuses.
         """
+        store = self._store
+        if isinstance(store, LookingStore):
+            return store.look(self.key, lambda view: self.draft.windowed(view, leaf, limits).result)
         return self.transact(lambda view: self.draft.windowed(view, leaf, limits), create=False)
 
     async def awindow(self, *, leaf: str = "", limits: Limits | None = None) -> Window:
         """Do as `window`."""
+        store = self._store
+        if isinstance(store, LookingStore):
+            return await store.alook(self.key, lambda view: self.draft.windowed(view, leaf, limits).result)
         return await self.atransact(lambda view: self.draft.windowed(view, leaf, limits), create=False)
 
     @overload

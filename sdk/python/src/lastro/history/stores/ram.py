@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from lastro.history.contract import View
 from lastro.history.errors import (
     DecisionHistoryConflict,
     DecisionHistoryNotFound,
@@ -145,6 +146,15 @@ class RamStore(ReservingStore):
         self._sessions: dict[str, Session] = {}
         self._bytes = 0
         self._lock = threading.Lock()
+
+    def look(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Run a reading on a session without reserving it (HI-6)."""
+        with self._lock:
+            now = self._purged()
+            view = view_of(self._idle(key), now=now)
+        if view is None:
+            raise DecisionHistoryNotFound
+        return reading(view)
 
     def close(self) -> None:
         """Do nothing: what is in RAM ends with the process, by expiry or by `delete`."""

@@ -149,6 +149,14 @@ class ReservingStore(ABC):
         await self._apart(self.close)
 
     @abstractmethod
+    def look(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Run a reading on a session without reserving it."""
+
+    async def alook(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Do as `look`."""
+        return await self._apart(lambda: self.look(key, reading))
+
+    @abstractmethod
     def close(self) -> None:
         """Close what the store opened itself."""
 

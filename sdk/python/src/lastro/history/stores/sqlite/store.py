@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from lastro.history.contract import View
 from lastro.history.errors import (
     DecisionHistoryConflict,
     DecisionHistoryNotFound,
@@ -66,6 +67,16 @@ class SqliteStore(ReservingStore):
         bounds = Bounds(max_sessions, max_store_bytes, max_retained_bytes, ttl)
         super().__init__(bounds, clock=clock, new_id=new_id)
         self._connection = connection_of(file, connection)
+
+    def look(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Run a reading on a session without reserving it (HI-6); all of it sees one state of the file."""
+        now = self._purged()
+        with self._connection.reading_once() as cursor:
+            session = idle(cursor, key)
+            view = self._view_of(session, session.head, now=now)
+            if view is None:
+                raise DecisionHistoryNotFound
+            return reading(view)
 
     def close(self) -> None:
         """Close the connection that the store opened; one that was given stays open."""
