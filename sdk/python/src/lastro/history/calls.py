@@ -50,7 +50,7 @@ class OpenCalls:
         )
         while True:
             tail.read_more()
-            met = Met(tail.entries)
+            met = Met(tail.entries, whole=tail.exhausted)
             found = [find(met, one) for one in wanted]
             lost = tuple(label(one) for one, slot in zip(wanted, found, strict=True) if slot is None)
             if not lost or tail.exhausted:
@@ -66,8 +66,8 @@ class OpenCalls:
 class Met:
     """The calls of a part of a branch and what answered them, matched as a window matches them."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self._calls = Calls()
+    def __init__(self, entries: Sequence[Entry], *, whole: bool) -> None:
+        self._calls = Calls(whole=whole)
         self._rounds: list[Round] = []
         for entry in entries:
             self._meet(entry)
