@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loopback import Call, Loopback, Turn
+from loopback import Loopback
+from loopback.obliging import obliging
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 EXAMPLES = [
@@ -18,20 +19,11 @@ EXAMPLES = [
 ]
 
 
-def model(request: dict[str, object]) -> Turn:
-    """Answer as a model would: propose a call once, give an object where one is asked for, else speak."""
-    if "json_schema" in str(request.get("text")):
-        return Turn('{"urgent": true}')
-    if request.get("tools") and "function_call_output" not in str(request["input"]):
-        return Turn(calls=(Call("free_rooms", {"day": "Friday"}),))
-    return Turn("Room 12 is free.")
-
-
 @pytest.fixture
 def providers() -> Iterator[dict[str, str]]:
     """Fake providers, as the variables by which the packages find them."""
     with Loopback() as loopback:
-        loopback.answers(*[model] * 10)
+        loopback.answers(*[obliging] * 10)
         yield {
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "k"),
             "OPENAI_BASE_URL": f"{loopback.url}/v1",
