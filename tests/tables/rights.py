@@ -6,6 +6,7 @@ a route that stands in no table.
 """
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -134,6 +135,38 @@ ROUTES: tuple[Route, ...] = (
         scopes=("agent_state",),
         feature="agent_state",
         body=_NAME,
+    ),
+    *(
+        Route(
+            method="POST",
+            path=f"/v1/history/{act}",
+            name=f"history-{act.replace('/', '-')}",
+            scopes=("history",),
+            roles=("engineer",) if act == "recover" else (),
+            feature="history",
+            body={"session": {"session_id": "cast-session"}, **body},
+            ok=ok,
+            code=code,
+        )
+        for act, body, ok, code in (
+            ("begin", {}, 200, None),
+            ("append", {"items": [{"message": {"role": "user", "content": "Hello"}}]}, 200, None),
+            ("commit", {"reservation": "none"}, 409, "decision_history_reservation_lost"),
+            ("abort", {"reservation": "none"}, 409, "decision_history_reservation_lost"),
+            ("window", {"provider": "openai.chat"}, 200, None),
+            ("read", {}, 200, None),
+            ("fork", {"to": {"session_id": "another"}, "at": "cast-message"}, 200, None),
+            ("delete", {}, 200, None),
+            ("items", {}, 200, None),
+            ("items/remove", {}, 200, None),
+            # A source names a session and a person an id: here both name nothing.
+            (
+                "recover",
+                {"session": {"session_id": "nobody's"}, "id": str(UUID(int=0)), "worker_stopped": True},
+                404,
+                "decision_history_not_found",
+            ),
+        )
     ),
     Route(
         method="GET",

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agentstate.models import SweepRun
 from agentstate.services import erasures as states
+from history.models import HistorySweep
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
 from privacy.types import Target
@@ -35,6 +36,7 @@ from workspaces.types import ChangeWish, WorkspaceRef
 
 PHONE = "+5511912345678"
 SCOPE_ID = "cast-conversation"
+SESSION_ID = "cast-session"
 
 
 class Cast(msgspec.Struct, frozen=True):
@@ -68,6 +70,9 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
+    factories.switch(workspace, "history", on=True)
+    for key in (keys["history"], factories.make_key(workspace, "history")):
+        _say_something(workspace, key)
     hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
@@ -185,6 +190,16 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
     assert stored.status == 200
     batch = InProcess(key).post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": "cast"})
     assert batch.status == 200
+
+
+def _say_something(workspace: WorkspaceRef, key: str) -> None:
+    """Keep a session of the key's source, and note a sweep of history."""
+    items = [{"message": {"role": "user", "content": "Hello"}, "id": "cast-message"}]
+    body = {"session": {"session_id": SESSION_ID}, "items": items, "create": True}
+    assert InProcess(key).post("/v1/history/append", body).status == 200
+    now = timezone.now()
+    with access.bound(workspace.id):
+        HistorySweep.objects.create(began_at=now, ended_at=now)
 
 
 def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:

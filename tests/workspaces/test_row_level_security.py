@@ -228,6 +228,7 @@ GIVES = {
     "lastro_with_retired_keys": IDS_ONLY,
     "lastro_with_due_states": IDS_ONLY,
     "lastro_with_old_traces": IDS_ONLY,
+    "lastro_with_due_history": IDS_ONLY,
     "lastro_with_erasures": IDS_ONLY,
     "lastro_with_ended_holds": IDS_ONLY,
     "lastro_with_overdue_erasures": IDS_ONLY,

@@ -334,6 +334,8 @@ def test_errors_travel() -> None:
         ("import lastro", False),
         ("import lastro.history.records", False),
         ("import lastro.history.contract", False),
+        ("from lastro.history import History, RamStore, SqliteStore", False),
+        ("from lastro.history import ServerStore", True),
         ("from lastro import LastroError, StateName", False),
         ("from lastro import MemoryOutbox", False),
         ("from lastro import Lastro", True),

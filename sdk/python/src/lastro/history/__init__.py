@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lastro.history.sessions import Session
     from lastro.history.settings import SummaryRequest
     from lastro.history.stores import RamStore, SqliteStore
+    from lastro.history.stores.server import ServerStore
     from lastro.history.windows import Limits, Window
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Outcome",
     "Pins",
     "RamStore",
+    "ServerStore",
     "Session",
     "SessionKey",
     "SqliteStore",
@@ -37,6 +39,7 @@ _PLACES = {
     "Outcome": "records",
     "Pins": "records",
     "RamStore": "stores",
+    "ServerStore": "stores.server",
     "Session": "sessions",
     "SessionKey": "records",
     "SqliteStore": "stores",

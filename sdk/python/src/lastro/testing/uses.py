@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lastro.history.contract import HistoryStore, View
-from lastro.history.records import Item, Message, NewItem, Outcome, SessionKey, Snapshot
+from lastro.history.records import Head, Item, Message, NewItem, Outcome, SessionKey, Snapshot
 
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)
@@ -17,10 +17,11 @@ Operation = Callable[[View | None], Outcome[T]]
 
 @dataclass(frozen=True, slots=True)
 class Settable:
-    """What of a store a test can set: its clock, and its bounds."""
+    """What of a store a test can set: its clock, its bounds, and whether it gives back whom a session names."""
 
     clock: bool = True
     bounds: bool = True
+    names: bool = True
 
 
 @dataclass(slots=True)
@@ -84,6 +85,10 @@ class Use(ABC):
             settings["clock"] = self.clock
         self._stores.append(self._make_store(**settings))
         return self._stores[-1]
+
+    def named(self, head: Head) -> Head:
+        """Give a head with names, where the store gives them back."""
+        return head.with_(conversation="c-1", subject="s-1") if self.settable.names else head
 
     def key(self, name: str, *, namespace: str = "suite") -> SessionKey:
         """Name a session."""

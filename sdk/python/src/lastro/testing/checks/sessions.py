@@ -155,7 +155,7 @@ def delete_is_idempotent(use: Use) -> None:
 def head_is_kept(use: Use) -> None:
     """HI-1, HI-22: what an operation puts in the head is there for the next one: pins, summary, names."""
     store, key = use.store(), use.key("head")
-    head = Head(pins=PINS, summary=SUMMARY, conversation="c-1", subject="s-1")
+    head = use.named(Head(pins=PINS, summary=SUMMARY))
     use.transact(store, key, lambda _: Outcome(None, (NewItem(said("1")),), head))
     use.append(store, key, said("2"))
     read = use.read(store, key)

@@ -69,7 +69,7 @@ def instructions_stand_first(use: Use) -> None:
 def fork_shares_up_to_the_item(use: Use) -> None:
     """HI-21: a fork has the messages up to an item, what is pinned, and the names by which an erasure finds it."""
     store, key, to = use.store(), use.key("origin"), use.key("fork")
-    head = Head(pins=PINS, summary=SUMMARY, conversation="c-1", subject="s-1")
+    head = use.named(Head(pins=PINS, summary=SUMMARY))
     opaque = NewItem({"theirs": 1}, kind="opaque")
     use.transact(store, key, lambda _: Outcome(None, (*CATS[:2], opaque, *CATS[2:]), head))
     before = use.read(store, key)
@@ -79,7 +79,7 @@ def fork_shares_up_to_the_item(use: Use) -> None:
     made = use.read(store, to)
     found = made.head if made else Head()
     same((found.pins, found.summary, found.count, found.leaf), (PINS, SUMMARY, 3, "u2"))
-    same((found.conversation, found.subject), ("c-1", "s-1"))
+    same((found.conversation, found.subject), (head.conversation, head.subject))
     same(use.read(store, key), before, "the origin is as it was")
     use.fork(store, key, use.key("early"), at="u1")
     early = use.read(store, use.key("early"))
