@@ -25,7 +25,7 @@ FILES = [file for folder in FOLDERS for file in folder.rglob("*")] + list(PROJEC
 # What a run leaves in the project, and no commit has; beside it what a subject package holds.
 MADE = set((PROJECT / ".gitignore").read_text(encoding="utf-8").split())
 # What the examples read from the reader's own shell, and no setting of the server.
-OF_THE_READER = {"LASTRO_KEY", "LASTRO_TOKEN"}
+OF_THE_READER = {"LASTRO_KEY", "LASTRO_TOKEN", "LASTRO_URL"}
 # Routes that the OpenAPI document does not describe.
 OTHER_ROUTES = {"/v1/", "/v1/docs"}
 

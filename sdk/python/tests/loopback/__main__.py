@@ -7,7 +7,7 @@ from loopback.obliging import obliging
 from loopback.server import Loopback
 
 with Loopback() as loopback:
-    print(f"export OPENAI_API_KEY=none OPENAI_BASE_URL={loopback.url}/v1", flush=True)
+    print(f"export OPENAI_API_KEY=none OPENAI_BASE_URL={loopback.url}/v1", flush=True)  # noqa: T201
     with suppress(KeyboardInterrupt):
         while True:
             loopback.answers(*[obliging] * (100 - len(loopback.script)))

@@ -1,4 +1,4 @@
-"""A model that does what is usual: it calls the first tool once, gives an object where one is asked for, else speaks."""
+"""A model that does what is usual: calls the first tool once, gives an object where one is asked for, else speaks."""
 
 import json
 from typing import Any
