@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from history.types import Identity, Kind, Naming, StoredItem, SummaryValue
+from history.types import Identity, Kind, Naming, SessionHead, StoredItem, SummaryValue
 from lastro.history.records import ContentMode, Interface, NewItem, Pins, Provider
 from workspaces.errors import InvalidInput
 from workspaces.http.serializers import HandleShape, handle_value
@@ -206,6 +206,9 @@ class ListItems(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reservation: Annotated[Token | None, Meta(description="With it, what its decision appended is seen.")] = (
         None
     )
+    with_head: Annotated[
+        bool, Meta(description="Answer the head too; then a session on which a decision runs is refused.")
+    ] = False
 
 
 class RemoveRecords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -232,10 +235,11 @@ class SessionRecovered(msgspec.Struct, frozen=True):
 
 
 class ListedItems(msgspec.Struct, frozen=True):
-    """A page of a session's items."""
+    """A page of a session's items, and its head where that was asked for."""
 
     items: tuple[StoredItem, ...]
     next_cursor: Annotated[str | None, Meta(description="The `cursor` of the next page, null on the last.")]
+    head: SessionHead | None
 
 
 class SessionAborted(msgspec.Struct, frozen=True):

@@ -191,6 +191,15 @@ class ListWish(msgspec.Struct, frozen=True, kw_only=True):
     cursor: int | None = None
     limit: int = 50
     holds: bytes = b""
+    with_head: bool = False
+
+
+class ItemPage(msgspec.Struct, frozen=True):
+    """A page of items, the position at which the next one begins, and the head where it was asked for."""
+
+    items: tuple[StoredItem, ...]
+    following: int | None
+    head: SessionHead | None
 
 
 class WindowWish(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,27 +16,30 @@ from history.selectors.items import (
     stored_item,
     value_of,
 )
-from history.selectors.sessions import end_of, is_held_by, served_session
-from history.types import ListWish, Place, Retention, StoredItem
+from history.selectors.sessions import end_of, head_of, is_held_by, require_idle, served_session
+from history.types import ItemPage, ListWish, Place, Retention, StoredItem
 from lastro.history.stores.appends import removes
 from workspaces.types import Key
 
 CHUNK = 100
 
 
-def list_items(
-    *, place: Place, wish: ListWish, retention: Retention, now: datetime
-) -> tuple[tuple[StoredItem, ...], int | None]:
-    """Give a page of items, and the position at which the next page begins. Raises HistoryNotFound.
+def list_items(*, place: Place, wish: ListWish, retention: Retention, now: datetime) -> ItemPage:
+    """Give a page of items. Raises HistoryNotFound, and HistoryBusy where the head is asked for.
 
     Opaque records and paths go from the newest to the oldest, the others in their order. What has expired is left out,
     with the exchange that it belongs to. While a decision runs only its holder sees what it appended.
     """
     session, key = served_session(place, retention, now=now)
+    head = None
+    if wish.with_head:
+        require_idle(session)
+        head = head_of(place.workspace, session, key, retention, now=now)
     listing = _Listing(place, session, key, wish, now=now)
     page = tuple(islice(listing.rows(), wish.limit + 1))
     following = page[wish.limit].position if len(page) > wish.limit else None
-    return tuple(listing.shown(row) for row in page[: wish.limit]), following
+    items = tuple(listing.shown(row) for row in page[: wish.limit])
+    return ItemPage(items, following, head)
 
 
 class _Listing:

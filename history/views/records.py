@@ -22,7 +22,12 @@ class RecordsView(HistoryView):
         summary="List a session's items",
         body=ListItems,
         answer=ListedItems,
-        refusals=(errors.AgentNotAllowed, refusals.HistoryIdentityMissing, refusals.HistoryNotFound),
+        refusals=(
+            errors.AgentNotAllowed,
+            refusals.HistoryIdentityMissing,
+            refusals.HistoryNotFound,
+            refusals.HistoryBusy,
+        ),
         examples=(
             example("the newest records", {"session": EXAMPLE_SESSION}, is_request=True),
             example("a whole path", {"session": EXAMPLE_SESSION, "of": "path"}, is_request=True),
@@ -43,6 +48,7 @@ class RecordsView(HistoryView):
                         }
                     ],
                     "next_cursor": None,
+                    "head": None,
                 },
             ),
         ),
@@ -58,10 +64,12 @@ class RecordsView(HistoryView):
             cursor=int(shape.cursor) if shape.cursor else None,
             limit=shape.limit,
             holds=token_hash(shape.reservation) if shape.reservation else b"",
+            with_head=shape.with_head,
         )
         with noting_absence(place, now=now):
-            items, following = list_items(place=place, wish=wish, retention=self.retention, now=now)
-        return Response(ListedItems(items, str(following) if following else None))
+            page = list_items(place=place, wish=wish, retention=self.retention, now=now)
+        cursor = str(page.following) if page.following else None
+        return Response(ListedItems(page.items, cursor, page.head))
 
 
 class RemoveRecordsView(HistoryView):

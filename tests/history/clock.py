@@ -141,8 +141,8 @@ class Clocked:
         """List the opaque records."""
         with access.bound(self.workspace.id):
             wish = ListWish(limit=100)
-            found, _ = records.list_items(place=self.place, wish=wish, retention=self.retention, now=self.now)
-            return found
+            page = records.list_items(place=self.place, wish=wish, retention=self.retention, now=self.now)
+            return page.items
 
     def delete(self) -> bool:
         """Remove the session."""

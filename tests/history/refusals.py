@@ -13,6 +13,8 @@ BEGIN, APPEND, COMMIT, ABORT = (f"/v1/history/{act}" for act in ("begin", "appen
 WINDOW, READ, FORK, REMOVE = (f"/v1/history/{act}" for act in ("window", "read", "fork", "items/remove"))
 MAX_BYTES = 8 * 2**20
 
+ITEMS = "/v1/history/items"
+
 Changes = dict[str, Any]
 
 
@@ -66,7 +68,7 @@ def _busy(cast: Cast, path: str) -> Changes:
     talk = cast.talk()
     body = good(talk, path)
     talk.token()
-    return _body(body)
+    return _body(body | ({"with_head": True} if path == ITEMS else {}))
 
 
 def _conflict(cast: Cast, path: str) -> Changes:

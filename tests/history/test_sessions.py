@@ -133,7 +133,7 @@ def test_records_of_another_framework(talk: Talk) -> None:
     assert [item["id"] for item in talk.call("items").body["items"]] == ["c3", "c2", "c0"]
     assert talk.window().body["messages"] == turns(1)
     assert talk.call("items/remove").status == 200
-    assert talk.call("items").body == {"items": [], "next_cursor": None}
+    assert talk.call("items").body == {"items": [], "next_cursor": None, "head": None}
     talk.append({"checkpoint": 5}, kind="opaque", id="c5")
     assert [item["id"] for item in talk.call("items").body["items"]] == ["c5"]
     assert [item["kind"] for item in talk.call("read").body["items"]] == ["message"] * 2 + ["removal"] * 2 + [

@@ -1,22 +1,24 @@
 """The SDK's store on the real server: the conformance suite of every store, and what only a server has (HI-24)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from lastro.errors import FeatureOff, Unauthenticated
+from lastro.history import History, Turn
 from lastro.history.contract import HistoryStore, View
 from lastro.history.errors import (
     DecisionHistoryErased,
     DecisionHistoryLimitExceeded,
+    DecisionHistoryMismatch,
     DecisionHistoryNotFound,
     DecisionHistoryStorageFailed,
 )
-from lastro.history.records import Head, Item, NewItem, Outcome, Pins, SessionKey
+from lastro.history.records import Head, Item, Message, NewItem, Outcome, Pins, SessionKey
 from lastro.history.stores.server import ServerStore
-from lastro.history.windows import Limits, window_of
+from lastro.history.windows import Limits, Window, window_of
 from lastro.testing.stores import Settable, StoreSuite
 from tests import factories
 from tests.history.talk import ready_workspace, turns, user
@@ -186,3 +188,36 @@ def test_no_content_in_what_is_raised(store: ServerStore) -> None:
     assert len(raised) == 3
     assert word not in repr(raised) + "".join(map(str, raised)) + repr(store)
     assert isinstance(next(iter(store.read(key).items)), Item)  # type: ignore[union-attr]
+
+
+def test_an_agents_whole_loop(store: ServerStore) -> None:
+    """SD-8, HI-1, HI-22: the SDK's History over the server: append, decide, observe, and the next window."""
+    session = History(store, namespace="shop").session(
+        run_id=uuid4().hex,
+        invocation_id="1",
+        agent_ref="order-taker",
+        conversation="c-4711",
+        subject=MARIA,
+    )
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    found = {"role": "tool", "tool_call_id": "c1", "content": "found"}
+    session.append([user("Look for it.")], key="turn-1")
+    session.append([user("Look for it.")], key="turn-1")
+    seen: list[Window] = []
+
+    def answering(message: Message) -> Callable[[Turn], Sequence[Message]]:
+        def answer(turn: Turn) -> Sequence[Message]:
+            seen.append(turn.window)
+            return [message]
+
+        return answer
+
+    session.decide(PINS, answering(asked))
+    session.observe([found])
+    session.decide(PINS, answering({"role": "assistant", "content": "There."}))
+    question = user("Look for it.")
+    assert [list(window.messages) for window in seen] == [[question], [question, asked, found]]
+    assert list(session.window().messages)[-1] == {"role": "assistant", "content": "There."}
+    with pytest.raises(DecisionHistoryMismatch):
+        session.decide(Pins("openai.chat", "another"), lambda _: [])

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import httpx
 
 from lastro.errors import LastroError
+from lastro.history.contract import View
 from lastro.history.errors import (
     DecisionHistoryNotFound,
     DecisionHistoryReservationLost,
@@ -120,6 +121,12 @@ class ServerStore(ReservingStore):
         )
         self._lock = threading.Lock()
         self._http: httpx.Client | None = None
+
+    def look(self, key: SessionKey, reading: Callable[[View], T]) -> T:
+        """Run a reading on a session without reserving it (HI-6)."""
+        named = {"session": session_written(key)}
+        found = self._call("items", {**named, "of": "instructions", "limit": 1, "with_head": True})
+        return reading(ServerView(head_read(found["head"]), Pages(self._call, named)))
 
     def close(self) -> None:
         """Close the connections; the next call opens others."""
