@@ -254,7 +254,9 @@ def test_a_generator_of_objects() -> None:
     assert {*asked[1]["messages"][1]} == {"role", "content"}
 
 
-@pytest.mark.parametrize("given", [{"at": 1}, None, object(), float("nan")], ids=str)
+@pytest.mark.parametrize(
+    "given", [{"at": 1}, None, object(), float("nan")], ids=["no action", "null", "not JSON", "no number"]
+)
 def test_a_generator_that_gives_no_object(given: Any) -> None:
     """HI-20: what is no object of the asked shape is a violation, of the host's generator as of any."""
     answer = Answer(schema={"type": "object", "required": ["do"]})
