@@ -18,7 +18,8 @@ from workspaces.http.openapi import document
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS, ROLE_TITLES, ROLES
 
 PROJECT = Path(__file__).resolve().parents[1]
-DOCUMENTS = sorted([PROJECT / "README.md", PROJECT / "CHANGELOG.md", *(PROJECT / "docs").rglob("*.md")])
+OURS = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", PROJECT / "sdk" / "python" / "README.md"]
+DOCUMENTS = sorted([*OURS, *(PROJECT / "docs").rglob("*.md")])
 NAMES = [str(path.relative_to(PROJECT)) for path in DOCUMENTS]
 FOLDERS = [path for path in PROJECT.iterdir() if path.is_dir() and not path.name.startswith(".")]
 FILES = [file for folder in FOLDERS for file in folder.rglob("*")] + list(PROJECT.glob("*.*"))
