@@ -14,15 +14,17 @@ from workspaces.types import WorkspaceRef
 
 README = Path(__file__).resolve().parents[2] / "sdk" / "python" / "README.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-IN_MEMORY = [example for example in EXAMPLES if "LASTRO_KEY" in example]
+ON_A_SERVER = [example for example in EXAMPLES if "LASTRO_KEY" in example]
 
 
-@pytest.mark.parametrize("number", range(len(IN_MEMORY)))
+@pytest.mark.parametrize("number", range(len(ON_A_SERVER)))
 def test_an_example(number: int, shop: WorkspaceRef, server: Server) -> None:
-    """SD-1 to SD-7: each example about working memory runs by itself, against a real server."""
-    variables = {"LASTRO_KEY": factories.make_key(shop), "LASTRO_URL": server.url, "NO_PROXY": "127.0.0.1"}
+    """SD-1 to SD-8: each example that needs a server runs by itself, against a real one."""
+    factories.switch(shop, "history", on=True)
+    key = factories.make_key(shop, "agent_state", "history")
+    variables = {"LASTRO_KEY": key, "LASTRO_URL": server.url, "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", IN_MEMORY[number]],
+        [sys.executable, "-W", "error", "-c", ON_A_SERVER[number]],
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
@@ -35,4 +37,4 @@ def test_an_example(number: int, shop: WorkspaceRef, server: Server) -> None:
 
 def test_there_are_examples() -> None:
     """SD-1: none was lost to a change of the page."""
-    assert len(IN_MEMORY) >= 6
+    assert len(ON_A_SERVER) >= 7

@@ -565,3 +565,13 @@ def while_looking(session: Form) -> Callable[[Turn], tuple[Message, ...]]:
         return ()
 
     return operation
+
+
+def test_no_repr_shows_a_handle() -> None:
+    """HI-12: a session and its head may be printed; the person is not in it."""
+    session = History().session("s", subject="phone_e164:+55 11 91234-5678")
+    session.append([user("hello")])
+    snapshot = session.read()
+    assert snapshot is not None
+    assert snapshot.head.subject
+    assert "91234" not in repr(session) + repr(snapshot)

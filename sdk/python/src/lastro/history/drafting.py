@@ -1,7 +1,7 @@
 """What each call of a session gives to its store: what is appended, and the head. No I/O of its own."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from lastro.history.calls import OpenCalls
@@ -63,7 +63,7 @@ class Draft:
 
     settings: Settings
     conversation: str = ""
-    subject: str = ""
+    subject: str = field(default="", repr=False)
     provider: Provider | None = None
     resumed: bool = False
 

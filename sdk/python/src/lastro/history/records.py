@@ -135,7 +135,7 @@ class Head:
     bytes: int = 0
     summary: Summary | None = None
     conversation: str = ""
-    subject: str = ""
+    subject: str = field(default="", repr=False)
     created_at: float = 0.0
     touched_at: float = 0.0
 
