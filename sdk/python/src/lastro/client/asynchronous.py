@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from lastro.client.calls import Calls
-from lastro.client.runtime import Options, Replay, Runtime
+from lastro.client.runtime import OpensHistory, Options, Replay, Runtime, history_on
 from lastro.client.scopes import Conversation, Scope, handle_of, object_id
 from lastro.errors import InvalidCall
 from lastro.outbox import Outbox
@@ -106,7 +106,8 @@ class AsyncLastro:
     """A client of one workspace, for asyncio. One is enough for a process, whatever event loops use it.
 
     `outbox` keeps what could not be sent: in memory, or in a file whose path is given (SD-4). `agent` is whose states
-    these are where a call names none. Times are seconds. Use it in an `async with`, or call `close`.
+    these are where a call names none. `history` makes the history of conversations on the
+    store it is given, with limits of its own. Times are seconds. Use it in an `async with`, or call `close`.
     """
 
     def __init__(
@@ -117,6 +118,7 @@ class AsyncLastro:
         agent: str | None = None,
         outbox: Outbox | str | Path | None = None,
         budgets: Budgets | None = None,
+        history: OpensHistory = history_on,
         trust_env: bool = True,
         tuning: Tuning | None = None,
     ) -> None:
@@ -124,6 +126,7 @@ class AsyncLastro:
             agent=agent,
             outbox=outbox,
             budgets=budgets or Budgets(),
+            history=history,
             trust_env=trust_env,
             tuning=tuning or Tuning(),
         )
@@ -146,7 +149,13 @@ class AsyncLastro:
         self, id: str, *, subject: Handle | str | None = None, agent: str | None = None
     ) -> Conversation[AsyncState]:
         """Name a conversation, and whom it is about."""
-        return Conversation("conversation", id, subject=subject, agent=agent or self._agent, opens=self._open)
+        return Conversation(
+            id,
+            subject=subject,
+            agent=agent or self._agent,
+            opens=self._open,
+            histories=self._runtime.histories(),
+        )
 
     def task(
         self, id: str, *, subject: Handle | str | None = None, agent: str | None = None

@@ -14,7 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lastro.errors import InvalidCall, ReplayEnded
+from lastro.errors import ClientClosed, InvalidCall, ReplayEnded
+from lastro.history.contract import HistoryStore
+from lastro.history.history import History
+from lastro.history.stores.ram import RamStore
+from lastro.history.stores.server import ServerStore
 from lastro.outbox import FileOutbox, MemoryOutbox, Outbox
 from lastro.replay import Executor, Recorded
 from lastro.states.operations import States
@@ -26,6 +30,14 @@ log = logging.getLogger("lastro")
 T = TypeVar("T")
 
 
+OpensHistory = Callable[[HistoryStore], History]
+
+
+def history_on(store: HistoryStore) -> History:
+    """Make a history with the usual limits."""
+    return History(store, namespace="conversations")
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a client behaves, with what holds where nothing is said."""
@@ -33,6 +45,7 @@ class Options:
     agent: str | None = None
     outbox: Outbox | str | Path | None = None
     budgets: Budgets = field(default_factory=Budgets)
+    history: OpensHistory = history_on
     trust_env: bool = True
     tuning: Tuning = field(default_factory=Tuning)
 
@@ -44,6 +57,7 @@ class Replay:
         self.runtime = runtime
         self.has_ended = False
         options = runtime.options
+        self.history = options.history(RamStore())
         self._executor = Executor(states, now=options.tuning.chances.clock())
         self.states = States(
             self._executor.send,
@@ -70,6 +84,7 @@ class Runtime:
         self.outbox.bind(hashlib.sha256(f"{self._base_url}\n{api_key}".encode()).hexdigest())
         self._loop = Loop(self._begin, self._end)
         self._http: Http | None = None
+        self._history: History | None = None
         self._states: States | None = None
         self._sending: asyncio.Task[None] | None = None
         _living.add(self)
@@ -91,6 +106,26 @@ class Runtime:
     def replay(self) -> Replay | None:
         """Give the replay of this client that the caller is within."""
         return next((each for each in reversed(_replays.get()) if each.runtime is self), None)
+
+    def histories(self) -> Callable[[], History]:
+        """Give what opens the history of a conversation that is made now: of the replay that it is made within, too.
+
+        What it gives raises ClientClosed and ReplayEnded.
+        """
+        made_within = self.replay()
+        return lambda: self._history_of(made_within or self.replay())
+
+    def _history_of(self, replay: Replay | None) -> History:
+        if replay is not None:
+            if replay.has_ended:
+                raise ReplayEnded
+            return replay.history
+        if self.is_closed:
+            raise ClientClosed
+        if self._history is None:
+            store = ServerStore(self._api_key, base_url=self._base_url, trust_env=self.options.trust_env)
+            self._history = self.options.history(store)
+        return self._history
 
     @contextmanager
     def replaying(self, states: Recorded) -> Generator[Replay]:
@@ -119,6 +154,8 @@ class Runtime:
         self._loop.stop()
         if was_closed:
             return
+        if self._history is not None:
+            self._history.close()
         lost = 0 if self.outbox.is_durable else self.outbox.count()
         if lost:
             log.warning("outbox.lost writes=%d", lost)
@@ -126,8 +163,8 @@ class Runtime:
 
     def in_child(self) -> None:
         """Begin anew in the child of a fork: what is under way, and what waits in memory, is the parent's."""
-        _abandoned.append((self._http, self._states, self._sending))
-        self._http = self._states = self._sending = None
+        _abandoned.append((self._http, self._history, self._states, self._sending))
+        self._http = self._history = self._states = self._sending = None
         self._loop.in_child()
         self.outbox.in_child()
 

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from lastro.errors import InvalidCall
+from lastro.history.history import History
+from lastro.history.sessions import Session
 from lastro.states.types import Handle, ScopeKind, StateName
 
 S = TypeVar("S")
@@ -40,7 +42,36 @@ class Scope(Generic[S]):
 
 
 class Conversation(Scope[S]):
-    """A conversation of the company. What else it has than working memory is added to this class."""
+    """A conversation of the company: beside working memory it has a history."""
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        subject: Handle | str | None,
+        agent: str | None,
+        opens: Opens[S],
+        histories: Callable[[], History],
+    ) -> None:
+        super().__init__("conversation", id, subject=subject, agent=agent, opens=opens)
+        self._histories = histories
+
+    @property
+    def history(self) -> Session:
+        """The messages of the agent in this conversation, one session for all of it (SD-1).
+
+        It names the conversation and its subject, so that an erasure finds it (HI-22). Raises InvalidCall where no
+        agent is named: two agents of one conversation share no messages (HI-1).
+        """
+        if self.agent is None:
+            raise InvalidCall("name the agent whose history it is")
+        return self._histories().session(
+            run_id=self.id,
+            invocation_id=self.kind,
+            agent_ref=self.agent,
+            conversation=self.id,
+            subject=self.subject.text if self.subject else "",
+        )
 
 
 def handle_of(subject: Handle | str | None) -> Handle | None:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from lastro.client.calls import Calls
-from lastro.client.runtime import Options, Replay, Runtime
+from lastro.client.runtime import OpensHistory, Options, Replay, Runtime, history_on
 from lastro.client.scopes import Conversation, Scope, handle_of, object_id
 from lastro.errors import InvalidCall
 from lastro.outbox import Outbox
@@ -99,7 +99,8 @@ class Lastro:
     """A client of one workspace, for code that waits. One is enough for a process; it is safe across threads and forks.
 
     `outbox` keeps what could not be sent: in memory, or in a file whose path is given (SD-4). `agent` is whose states
-    these are where a call names none. Times are seconds. Use it in a `with`, or call `close`.
+    these are where a call names none. `history` makes the history of conversations on the
+    store it is given, with limits of its own. Times are seconds. Use it in a `with`, or call `close`.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Lastro:
         agent: str | None = None,
         outbox: Outbox | str | Path | None = None,
         budgets: Budgets | None = None,
+        history: OpensHistory = history_on,
         trust_env: bool = True,
         tuning: Tuning | None = None,
     ) -> None:
@@ -117,6 +119,7 @@ class Lastro:
             agent=agent,
             outbox=outbox,
             budgets=budgets or Budgets(),
+            history=history,
             trust_env=trust_env,
             tuning=tuning or Tuning(),
         )
@@ -139,7 +142,13 @@ class Lastro:
         self, id: str, *, subject: Handle | str | None = None, agent: str | None = None
     ) -> Conversation[State]:
         """Name a conversation, and whom it is about."""
-        return Conversation("conversation", id, subject=subject, agent=agent or self._agent, opens=self._open)
+        return Conversation(
+            id,
+            subject=subject,
+            agent=agent or self._agent,
+            opens=self._open,
+            histories=self._runtime.histories(),
+        )
 
     def task(self, id: str, *, subject: Handle | str | None = None, agent: str | None = None) -> Scope[State]:
         """Name a task, and whom it is about."""

@@ -1,13 +1,13 @@
 """One session of an agent's history: append, observe, decide, and see the window (HI-1, HI-3, HI-13)."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from lastro.history.contract import HistoryStore, LookingStore, View
 from lastro.history.drafting import Before, Decision, Draft, Turn
 from lastro.history.opaque import OpaqueItems
-from lastro.history.records import Message, NewItem, Outcome, Pins, SessionKey, Snapshot
+from lastro.history.records import Message, NewItem, Outcome, Pins, Provider, SessionKey, Snapshot
 from lastro.history.steps import ataken, taken
 from lastro.history.windows import Limits, Window
 
@@ -32,6 +32,10 @@ class Session:
     def opaque(self) -> OpaqueItems:
         """Give the records of another framework that this session keeps (HI-25)."""
         return OpaqueItems(self)
+
+    def read_as(self, provider: Provider) -> "Session":
+        """Give the same session, read in a provider's format as long as no decision has pinned one."""
+        return replace(self, draft=replace(self.draft, provider=provider))
 
     def append(self, messages: Given, *, key: str = "") -> tuple[str, ...]:
         """Store messages behind the leaf, and give their ids.
