@@ -1,0 +1,47 @@
+"""Rules 12 and 13: what recovery needs is protected (CA-12), and raw content enters only where it is needed (CA-11)."""
+
+from dataclasses import replace
+
+from lastro.assembly.records import ContinuationCheckpoint, ToolArtifact, ToolCall, ToolMemory
+from lastro.assembly.rules.promotion import is_waited_for
+from lastro.assembly.rules.situation import (
+    Omission,
+    Situation,
+    Standing,
+    Verdict,
+    is_needed_exact,
+    is_own,
+    is_unresolved,
+)
+from lastro.assembly.snapshot import Candidate
+
+
+def recovery_protection(candidate: Candidate, standing: Standing, situation: Situation) -> Verdict:
+    """Protect what is unresolved, and the checkpoint of a resume: no budget leaves it out."""
+    record = candidate.record
+    is_checkpoint = isinstance(record, ContinuationCheckpoint) and record.id == situation.request.checkpoint
+    if is_unresolved(candidate) or is_checkpoint:
+        return replace(standing, form="recovery", protected=True)
+    if record.id == situation.request.answers and standing.form == "message":
+        return replace(standing, protected=True)
+    return standing
+
+
+def need_of_raw(candidate: Candidate, standing: Standing, situation: Situation) -> Verdict:
+    """Leave out raw content that nothing needs; bring back what is needed, as far as its class may leave."""
+    if standing.form == "recovery":
+        return standing
+    record = candidate.record
+    if isinstance(record, ToolArtifact | ContinuationCheckpoint | ToolCall):
+        return standing if _is_needed(candidate, situation) else Omission("not_needed_raw")
+    is_excerpt = isinstance(record, ToolMemory) and standing.form == "memory" and bool(record.locators)
+    if is_excerpt and standing.allowed == "raw" and is_needed_exact(candidate, situation):
+        return replace(standing, form="raw")
+    return standing
+
+
+def _is_needed(candidate: Candidate, situation: Situation) -> bool:
+    if not isinstance(candidate.record, ToolArtifact):
+        return False
+    asked = is_needed_exact(candidate, situation) or is_waited_for(candidate, situation)
+    return asked or is_own(candidate, situation)
