@@ -50,7 +50,9 @@ def tell(world: World, item: dict[str, Any]) -> None:
     sources = {"artifacts": item["from"]} if "from" in item else {}
     seen = {"observed_at": at(item["observed_at"])} if "observed_at" in item else {}
     replaces = {"supersedes": item["supersedes"]} if "supersedes" in item else {}
-    world.memory(item["id"], item["summary"], tool=item.get("tool", "tool"), **owner, **sources, **seen, **replaces)
+    world.memory(
+        item["id"], item["summary"], tool=item.get("tool", "tool"), **owner, **sources, **seen, **replaces
+    )
     if item.get("promotion") == "parent_visible":
         world.add("promotion", f"up-{item['id']}", record_type="tool_memory", record=item["id"])
 
@@ -67,7 +69,7 @@ def require_facts(assembly: Assembly, facts: dict[str, Any]) -> None:
 
 
 def test_a_childs_work_stays_its_own_and_its_report_is_data() -> None:
-    """O19, CA-6, CA-19: the private work of a sub-agent is not visible, what was promoted is data of the user's role."""
+    """O19, CA-6, CA-19: a sub-agent's private work is not visible, what was promoted is data."""
     found = case("O19")
     setup = found["input"]["setup"]
     world = told(setup, setup["items"])

@@ -14,7 +14,6 @@ from lastro.assembly.results import Assembly
 from lastro.assembly.snapshot import AssemblyRequest, Snapshot
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-OPEN_ROUTES = {"openai": {name: "raw" for name in ("public", "internal", "personal", "oauth", "secret")}}
 POLICY = Policy(
     name="support",
     version=4,
@@ -55,7 +54,9 @@ class World:
     minute: int = 0
     written: list[dict[str, Any]] = field(default_factory=list)
     payloads: dict[str, bytes] = field(default_factory=dict)
-    people: Mapping[str, str] = field(default_factory=lambda: {"lead": "model", "other": "model", "ana": "person"})
+    people: Mapping[str, str] = field(
+        default_factory=lambda: {"lead": "model", "other": "model", "ana": "person"}
+    )
 
     def __post_init__(self) -> None:
         self.add("conversation", "talk", conversation="ticket-1")
@@ -93,7 +94,9 @@ class World:
 
     def artifact(self, id: str, *, tool: str = "search", result: Any = "found", **members: Any) -> str:
         """Write an artifact, and its call where it names none."""
-        who = {name: members[name] for name in ("participant", "run", "branch", "parent_run") if name in members}
+        who = {
+            name: members[name] for name in ("participant", "run", "branch", "parent_run") if name in members
+        }
         call = members.pop("call", None) or self.call(f"call-{id}", tool, **who)
         status = members.pop("status", "succeeded")
         answer = {"result": {"value": result}} if status == "succeeded" else {}
@@ -106,7 +109,9 @@ class World:
 
     def memory(self, id: str, says: str = "a fact", *, tool: str = "search", **members: Any) -> str:
         """Write a memory, and its artifact where it names none."""
-        who = {name: members[name] for name in ("participant", "run", "branch", "parent_run") if name in members}
+        who = {
+            name: members[name] for name in ("participant", "run", "branch", "parent_run") if name in members
+        }
         sources = members.pop("artifacts", None)
         if sources is None:
             privacy = {"privacy": members["privacy"]} if "privacy" in members else {}
@@ -133,7 +138,9 @@ class World:
         }
         return AssemblyRequest(**{**asked, **members})
 
-    def snapshot(self, *, policy: Policy = POLICY, graph: RuntimeGraph | None = None, **members: Any) -> Snapshot:
+    def snapshot(
+        self, *, policy: Policy = POLICY, graph: RuntimeGraph | None = None, **members: Any
+    ) -> Snapshot:
         """Give what an assembler is given."""
         return (graph or self.graph()).snapshot(self.request(**members), policy)
 

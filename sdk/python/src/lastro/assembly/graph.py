@@ -181,6 +181,7 @@ class Facts:
             replaced_by=tuple(sorted(self._replacing[reference])),
             conflicts=tuple(sorted(self._conflicts[owned.id])) if isinstance(owned, ToolMemory) else (),
             call=self._call(owned),
+            is_remembered=isinstance(owned, ToolArtifact) and owned.id in self._remembered,
         )
         return self._measured(self._with_sources(bare))
 
@@ -272,6 +273,11 @@ class Facts:
         for artifacts in found.values():
             artifacts.sort(key=lambda artifact: (artifact.recorded_at, artifact.id))
         return found
+
+    @cached_property
+    def _remembered(self) -> frozenset[str]:
+        memories = [cast(ToolMemory, one) for one in self.all(ToolMemory)]
+        return frozenset(artifact for memory in memories for artifact in memory.artifacts)
 
     @cached_property
     def _settled(self) -> frozenset[str]:

@@ -165,7 +165,7 @@ class ToolCall(Owned):
     wire: ClassVar[str] = "tool_call"
     tool: Name
     arguments: Payload = Payload(value={})
-    round: Natural = 0
+    round: Natural | None = None
     provider_metadata: Json = None
 
 

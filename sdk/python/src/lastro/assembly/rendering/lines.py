@@ -5,6 +5,7 @@ A line is data: whatever a tool wrote stands inside of a JSON string, so no text
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,6 +27,17 @@ from lastro.assembly.snapshot import Candidate
 Line = dict[str, Any]
 
 ARGUMENTS_BYTES = 2_048
+
+_HEADS = frozenset({"memory", "stale", "withheld", "raw", "open", "resume", "report"})
+_PLAIN: Mapping[str, tuple[str, ...]] = {
+    "tool": (),
+    "status": (),
+    "from": (),
+    "ask_again": ("ask",),
+    "seen": ("seen",),
+}
+_SAYINGS = frozenset({"says", "about", "content"})
+_WORD = re.compile(r"[A-Za-z0-9_.:,-]{1,256}")
 _AGING = frozenset({"volatile", "session", "bounded"})
 
 
@@ -41,7 +53,7 @@ def line_of(candidate: Candidate, standing: Standing, *, content: bytes | None =
     form = "recovery" if isinstance(candidate.record, ContinuationCheckpoint) else standing.form
     line = _FORMS[form](_Shown(candidate, standing, content))
     if standing.conflicts:
-        line["conflicts_with"] = list(standing.conflicts)
+        line["conflicts_with"] = ",".join(standing.conflicts)
     return {name: value for name, value in line.items() if not _is_empty(value)}
 
 
@@ -50,8 +62,26 @@ def _is_empty(value: Any) -> bool:
 
 
 def written(line: Line) -> str:
-    """Write a line as compact JSON on one line, strict UTF-8 (X6)."""
-    return json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Write a line for a model: what it is, its id and its tool, then the rest as compact JSON, strict UTF-8 (X6).
+
+    A rest of one text is that text alone. Every text that another wrote stands in JSON, so none ends the line.
+    """
+    words: list[str] = []
+    rest: Line = {}
+    for name, value in line.items():
+        if name in _HEADS:
+            words += [name, str(value)]
+        elif name in _PLAIN and _WORD.fullmatch(str(value)):
+            words += [*_PLAIN[name], str(value)]
+        else:
+            rest[name] = value
+    alone = next(iter(rest.values())) if len(rest) == 1 and rest.keys() <= _SAYINGS else rest
+    return " ".join([*words, *([compact(alone)] if rest else [])])
+
+
+def compact(value: Any) -> str:
+    """Write compact JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def moment(value: datetime | None) -> str | None:
@@ -103,9 +133,9 @@ def _marker(shown: _Shown) -> Line:
     return {
         "stale": record.id,
         "about": record.about,
-        "tool": _tools(record),
+        "tool": _tools(record) if not record.revalidate_with else None,
         "seen": moment(record.observed_at),
-        "ask_again": list(record.revalidate_with),
+        "ask_again": ",".join(record.revalidate_with),
     }
 
 
@@ -113,7 +143,7 @@ def _hint(shown: _Shown) -> Line:
     record = shown.candidate.record
     line: Line = {"withheld": record.id}
     if isinstance(record, ToolMemory):
-        line |= {"about": record.about, "tool": _tools(record), "ask_again": list(record.revalidate_with)}
+        line |= {"about": record.about, "tool": _tools(record), "ask_again": ",".join(record.revalidate_with)}
     if isinstance(record, ToolArtifact):
         line |= {"tool": record.tool, "status": record.status}
     if isinstance(record, RunFinished):
@@ -155,7 +185,7 @@ def _open(candidate: Candidate, standing: Standing) -> Line:
         "status": failed.status,
         "arguments": _arguments(candidate.call, standing) if not failed.retry else None,
         "error": _error(failed.error, standing),
-        "retry": _retry(failed.retry, standing),
+        "retry": _retry(failed.retry, standing, tool=failed.tool),
     }
 
 
@@ -163,7 +193,7 @@ def _arguments(call: ToolCall | None, standing: Standing) -> Any:
     """Give a call's arguments where they may leave and are short: a model goes on with what it asked for."""
     if call is None or standing.allowed != "raw" or call.arguments.value is None:
         return None
-    is_short = len(written({"": call.arguments.value})) <= ARGUMENTS_BYTES
+    is_short = len(compact(call.arguments.value)) <= ARGUMENTS_BYTES
     return call.arguments.value if is_short else None
 
 
@@ -174,11 +204,11 @@ def _error(error: Failure | None, standing: Standing) -> Any:
     return f"{error.code}: {says}" if says else error.code
 
 
-def _retry(retry: RetryContract | None, standing: Standing) -> Line | None:
+def _retry(retry: RetryContract | None, standing: Standing, *, tool: str = "") -> Line | None:
     if retry is None or standing.allowed == "never":
         return None
     line: Line = {
-        "tool": retry.tool,
+        "tool": retry.tool if retry.tool != tool else None,
         "not_before": moment(retry.not_before),
         "attempts_left": retry.attempts_left,
         "needs": retry.needs if standing.allowed in ("raw", "memory") else None,

@@ -41,7 +41,16 @@ def need_of_raw(candidate: Candidate, standing: Standing, situation: Situation) 
 
 
 def _is_needed(candidate: Candidate, situation: Situation) -> bool:
+    """Say whether an artifact is asked for by name, waited for, or current: of its own run, and of the last round
+    or such that no memory stands for it yet.
+    """
     if not isinstance(candidate.record, ToolArtifact):
         return False
-    asked = is_needed_exact(candidate, situation) or is_waited_for(candidate, situation)
-    return asked or is_own(candidate, situation)
+    if is_needed_exact(candidate, situation) or is_waited_for(candidate, situation):
+        return True
+    return is_own(candidate, situation) and (not candidate.is_remembered or _is_latest(candidate, situation))
+
+
+def _is_latest(candidate: Candidate, situation: Situation) -> bool:
+    latest = situation.latest_round
+    return latest is not None and candidate.call is not None and candidate.call.round == latest

@@ -73,6 +73,16 @@ class Situation:
         return frozenset(run for run in (self.request.run, resumed) if run)
 
     @cached_property
+    def latest_round(self) -> int | None:
+        """Give the number of the current run's last response that asked for calls, None where none is numbered."""
+        calls = (
+            candidate.record if isinstance(candidate.record, ToolCall) else candidate.call
+            for candidate in self.snapshot.candidates
+            if is_own(candidate, self)
+        )
+        return max((call.round for call in calls if call and call.round is not None), default=None)
+
+    @cached_property
     def _admitted(self) -> dict[Reference, bool]:
         return {}
 
