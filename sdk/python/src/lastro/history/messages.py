@@ -1,0 +1,78 @@
+"""A message as strict JSON: what may be kept, and how many bytes it counts (X6, X7)."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from lastro.history.errors import DecisionHistoryMessageInvalid
+from lastro.history.records import Message
+
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def require_message(message: object, pointer: str = "") -> Message:
+    """Give a message that can be kept and sent: a JSON object whose texts and numbers are all strict JSON.
+
+    `pointer` is the JSON pointer of the message itself. Raises DecisionHistoryMessageInvalid with the place (X6).
+    """
+    if not isinstance(message, dict):
+        raise DecisionHistoryMessageInvalid(pointer=pointer, reason="not a JSON object")
+    pending: list[tuple[object, str]] = [(cast(object, message), pointer)]
+    while pending:
+        value, place = pending.pop()
+        reason = _reason(value)
+        if reason:
+            raise DecisionHistoryMessageInvalid(pointer=place, reason=reason)
+        pending += reversed(list(_inner(value, place)))
+    return cast(Message, message)
+
+
+def size_of(message: Message) -> int:
+    """Count the bytes of compact UTF-8 JSON. A lone surrogate, which no append lets in, counts as U+FFFD."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def is_sendable(message: Message) -> bool:
+    """Say whether a message is strict UTF-8 JSON (X6)."""
+    try:
+        json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
+    except (UnicodeEncodeError, ValueError):
+        return False
+    return True
+
+
+def sendable(value: Any) -> Any:
+    """Put U+FFFD for lone surrogates, and null for numbers that JSON has not."""
+    if isinstance(value, str):
+        return SURROGATES.sub("\ufffd", value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        return [sendable(element) for element in cast("Sequence[Any]", value)]
+    if isinstance(value, dict):
+        return {sendable(name): sendable(element) for name, element in cast(Message, value).items()}
+    return value
+
+
+def _reason(value: object) -> str:
+    if isinstance(value, str):
+        return "a lone surrogate" if SURROGATES.search(value) else ""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else "a number that JSON has not"
+    if value is None or isinstance(value, bool | int | list | dict):
+        return ""
+    return "no value that JSON has"
+
+
+def _inner(value: object, place: str) -> Iterator[tuple[object, str]]:
+    if isinstance(value, list):
+        for number, element in enumerate(cast("list[object]", value)):
+            yield element, f"{place}/{number}"
+    if isinstance(value, dict):
+        for name, element in cast("dict[object, object]", value).items():
+            if not isinstance(name, str) or SURROGATES.search(name):
+                raise DecisionHistoryMessageInvalid(pointer=place, reason="a name that is no strict text")
+            yield element, f"{place}/{name.replace('~', '~0').replace('/', '~1')}"
