@@ -243,8 +243,8 @@ def restricted_route() -> Scenario:
 def _mailbox() -> dict[str, Any]:
     return {
         "messages": [
-            {"id": f"19a{number}f", "from": "Sara Lume <survey@lume.example>", "subject": "Survey of the plot",
-             "date": f"2026-02-2{number}", "snippet": f"we come on 2026-03-19 at 08:30, part {number}, weather allowing"}
+            {"id": f"19a{number}f", "from": "Sara Lume <survey@lume.example>", "subject": "Survey",
+             "date": f"2026-02-2{number}", "snippet": "we come on 2026-03-19 at 08:30, weather allowing"}
             for number in range(6)
         ]
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The six kinds of run for which sizes were published elsewhere: ours have the same size and shape, and other content."""
+"""The six kinds of run for which sizes were published elsewhere: ours have their size and shape, other content."""
 
 from typing import Any
 

@@ -111,7 +111,8 @@ class Candidate:
 
     `placed` is where it stands in its branch. `is_final`: of a message; `is_resolved`: of an artifact, a call or a
     failed run. `replaced_by` holds every record that replaces it, also by way of others; `conflicts` the memories
-    that openly contradict it. `is_remembered`: a memory derives from the artifact. `sizes` are stored when it is recorded, by form, `naive` what a transcript carries of it.
+    that openly contradict it. `is_remembered`: a memory derives from the artifact. `sizes` are stored when it is
+    recorded, by form; `naive` is what a transcript carries of it.
     """
 
     record: Selectable
