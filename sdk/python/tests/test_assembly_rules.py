@@ -12,6 +12,7 @@ from lastro.assembly.records import Reference
 from lastro.assembly.rules import RULES
 from lastro.assembly.snapshot import Fork, lineage_of
 
+ISOLATED = {"isolation": "participant"}
 CHILD = {"participant": "other", "run": "run-c", "parent_run": "run-1", "batch": "b1"}
 
 
@@ -75,7 +76,7 @@ def test_retention_spares_what_is_unresolved(world: World) -> None:
 
 
 def test_lineage_ends_at_the_fork(world: World) -> None:
-    """CA-2, CA-11: a branch has its parent's records up to the fork; a record anchored there counts, a later one not."""
+    """CA-2, CA-11: a branch has its parent's records up to the fork; what is anchored there counts, later not."""
     world.memory("mem-before")
     world.says("m2", "The fork.")
     world.add("branch", "twig", parent="main", fork_message="m2")
@@ -106,7 +107,7 @@ VISIBLE: list[tuple[str, dict[str, Any], str]] = [
     ("another's, for the branch", {"participant": "other", "visibility": "branch"}, "memory"),
     ("the audit's", {"visibility": "audit"}, "not_visible"),
     ("the audit's, although shared", {"visibility": "audit", "shared_with": ["lead"]}, "not_visible"),
-    ("isolated to its participant", {"participant": "other", "visibility": "branch", "isolation": "participant"}, "isolated"),
+    ("isolated to its participant", {"participant": "other", "visibility": "branch", **ISOLATED}, "isolated"),
     ("isolated to its run", {"visibility": "branch", "isolation": "run"}, "isolated"),
     ("a child's, for the branch, not promoted", {**CHILD, "visibility": "branch"}, "not_promoted"),
     ("a child's own", CHILD, "not_visible"),
@@ -340,7 +341,7 @@ def test_what_is_unresolved_is_protected(
 ) -> None:
     """CA-12: whatever its class and its age; and until a result of the same call or a resolution is recorded."""
     world.artifact("a1", privacy="secret" if members else "internal", **members)
-    for number in range(90):
+    for number in range(30):
         world.memory(f"mem-{number}")
     assert outcome(world.assemble(), "a1") == expected
     assert (outcomes(world.assemble(policy=changed(candidates=3))).get("a1") == "recovery") == bool(members)
