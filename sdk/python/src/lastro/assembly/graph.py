@@ -97,11 +97,17 @@ class RuntimeGraph:
 
         Raises UnknownReference, SupersessionCycle, RecordConflict.
         """
-        new = [one for one in records if self._is_new(one)]
         require_known(records, is_stored=lambda reference: reference in self._records)
-        require_acyclic(new, stored=self._older)
-        for one in new:
-            self._records[reference_to(one)] = (self.position + 1, one)
+        require_acyclic(records, stored=self._older)
+        new: dict[Reference, Record] = {}
+        for one in records:
+            known = new.get(reference_to(one)) or self._records.get(reference_to(one), (0, one))[1]
+            if known != one:
+                raise RecordConflict(one.id)
+            if reference_to(one) not in self._records:
+                new[reference_to(one)] = one
+        for reference, one in new.items():
+            self._records[reference] = (self.position + 1, one)
         return self.position
 
     def read(self, artifact: str) -> bytes | None:
@@ -119,12 +125,6 @@ class RuntimeGraph:
         seen = self.position if position is None else position
         facts = Facts([record for at, record in self._records.values() if at <= seen], self)
         return facts.snapshot(request, policy, position=seen)
-
-    def _is_new(self, record: Record) -> bool:
-        stored = self._records.get(reference_to(record))
-        if stored is not None and stored[1] != record:
-            raise RecordConflict(reference_to(record).id)
-        return stored is None
 
     def _older(self, memory: str) -> Iterator[str]:
         for _, record in self._records.values():
@@ -204,6 +204,7 @@ class Facts:
         return replace(
             bare,
             result_bytes=len(content) if is_payload and content is not None else 0,
+            result_sha256=_digest_said(bare.record),
             naive=naive_size(bare, count=count, content=content),
             sizes=sizes_of(bare, count=count, content=content),
         )
@@ -443,6 +444,12 @@ class _Ranks:
         seen = one.record.observed_at if isinstance(one.record, ToolMemory) else one.record.recorded_at
         far = len(self.lineage) + 1
         return (step.distance if step else far, -seen.timestamp(), one.record.id, one.record.wire)
+
+
+def _digest_said(record: Selectable) -> str | None:
+    """Give the digest that a host named for a payload that it sends apart."""
+    result = record.result if isinstance(record, ToolArtifact) else None
+    return result.sha256 if result else None
 
 
 def _closure(start: Reference, newer: Mapping[Reference, set[str]]) -> set[str]:

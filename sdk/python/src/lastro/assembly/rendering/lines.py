@@ -37,6 +37,7 @@ _PLAIN: Mapping[str, tuple[str, ...]] = {
     "seen": ("seen",),
 }
 _SAYINGS = frozenset({"says", "about", "content"})
+_LINE_ENDS = re.compile("[\u0085\u2028\u2029]")
 _WORD = re.compile(r"[A-Za-z0-9_.:,-]{1,256}")
 _AGING = frozenset({"volatile", "session", "bounded"})
 
@@ -80,8 +81,9 @@ def written(line: Line) -> str:
 
 
 def compact(value: Any) -> str:
-    """Write compact JSON on one line."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Write compact JSON on one line; what some readers take for the end of a line is escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def moment(value: datetime | None) -> str | None:
