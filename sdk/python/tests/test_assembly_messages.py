@@ -60,9 +60,9 @@ def in_the_middle() -> World:
     """Give a run in the middle: two calls asked together, then a third, all answered by now."""
     world = World()
     world.says("m1", "Weigh both lorries.")
-    for number, (id, round) in enumerate((("call-1", 1), ("call-2", 1), ("call-3", 2))):
+    for number, (id, response) in enumerate((("call-1", 1), ("call-2", 1), ("call-3", 2))):
         signed = {"provider_metadata": {"thoughtSignature": f"sig-{number}"}} if id != "call-2" else {}
-        world.call(id, "scale.read", arguments={"lorry": number}, round=round, **signed)
+        world.call(id, "scale.read", arguments={"lorry": number}, round=response, **signed)
         world.artifact(f"a{number}", tool="scale.read", call=id, result={"tonnes": 20 + number})
     return world
 

@@ -81,7 +81,7 @@ def test_nothing_of_others_ever_appears(world: World, kind: str, branch: str) ->
             *(p.visibility for p in reached if not p.participants),
         )
         before_fork = record.branch == "main" and (record.id == "m-0" or record.message == "m-0")
-        assert record.branch == branch or before_fork or (reaches_all and not record.wire == "message")
+        assert record.branch == branch or before_fork or (reaches_all and record.wire != "message")
         assert record.visibility != "audit" or reached
         is_others = record.participant not in ("lead", None)
         if is_others and not reached and record.id != "m-0":

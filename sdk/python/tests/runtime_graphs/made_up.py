@@ -5,9 +5,9 @@ from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
-from runtime_graphs import World, at
 
 from lastro.assembly.records import Record, parse_record, reference_to, references_of
+from runtime_graphs import World, at
 
 VISIBILITIES = ("participant", "branch", "conversation", "audit")
 PRIVACIES = ("public", "internal", "personal", "oauth", "secret")

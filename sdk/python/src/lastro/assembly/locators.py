@@ -32,8 +32,9 @@ class Repair:
 def canonical(value: Any) -> bytes:
     """Write JSON in one way only: sorted names, no spaces, UTF-8. A text alone stands for its own bytes."""
     if isinstance(value, str):
-        return value.encode()
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+        return value.encode(errors="surrogatepass")
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode(errors="surrogatepass")
 
 
 def digest_of(content: bytes) -> str:
