@@ -17,7 +17,8 @@ PRIVACY = {"normal": "internal"}
 
 def case(name: str) -> dict[str, Any]:
     """Read a case."""
-    return json.loads((CASES / f"{name}.json").read_text())
+    found: dict[str, Any] = json.loads((CASES / f"{name}.json").read_text())
+    return found
 
 
 def told(setup: dict[str, Any], items: list[dict[str, Any]]) -> World:

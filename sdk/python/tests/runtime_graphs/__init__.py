@@ -77,12 +77,12 @@ class World:
         self.written.append({"type": kind, "id": id, **filled, **members})
         return id
 
-    def says(self, id: str, text: str, *, role: str = "user", **members: Any) -> str:
+    def says(self, id: str, text: str, *, role: Any = "user", **members: Any) -> str:
         """Write a message."""
         who = {"participant": "ana"} if role == "user" else {"participant": "lead", "run": "run-1"}
         return self.add("message", id, role=role, parts=[{"text": text}], **{**who, **members})
 
-    def call(self, id: str, tool: str = "search", *, arguments: Any = None, **members: Any) -> str:
+    def call(self, id: str, tool: Any = "search", *, arguments: Any = None, **members: Any) -> str:
         """Write a call."""
         return self.add(
             "tool_call",
@@ -92,7 +92,7 @@ class World:
             **{"participant": "lead", "run": "run-1", **members},
         )
 
-    def artifact(self, id: str, *, tool: str = "search", result: Any = "found", **members: Any) -> str:
+    def artifact(self, id: str, *, tool: Any = "search", result: Any = "found", **members: Any) -> str:
         """Write an artifact, and its call where it names none."""
         who = {
             name: members[name] for name in ("participant", "run", "branch", "parent_run") if name in members
@@ -107,7 +107,7 @@ class World:
             "tool_artifact", id, call=call, tool=tool, status=status, **{**owner, **answer, **members}
         )
 
-    def memory(self, id: str, says: str = "a fact", *, tool: str = "search", **members: Any) -> str:
+    def memory(self, id: str, says: Any = "a fact", *, tool: Any = "search", **members: Any) -> str:
         """Write a memory, and its artifact where it names none."""
         who = {
             name: members[name] for name in ("participant", "run", "branch", "parent_run") if name in members
@@ -138,18 +138,17 @@ class World:
         }
         return AssemblyRequest(**{**asked, **members})
 
-    def snapshot(
-        self, *, policy: Policy = POLICY, graph: RuntimeGraph | None = None, **members: Any
-    ) -> Snapshot:
+    def snapshot(self, **asked: Any) -> Snapshot:
         """Give what an assembler is given."""
-        return (graph or self.graph()).snapshot(self.request(**members), policy)
+        policy: Policy = asked.pop("policy", POLICY)
+        graph: RuntimeGraph = asked.pop("graph", None) or self.graph()
+        return graph.snapshot(self.request(**asked), policy)
 
-    def assemble(
-        self, *, policy: Policy = POLICY, graph: RuntimeGraph | None = None, **members: Any
-    ) -> Assembly:
-        """Assemble a context of the world."""
-        graph = graph or self.graph()
-        request = self.request(**members)
+    def assemble(self, **asked: Any) -> Assembly:
+        """Assemble a context of the world; `policy` and `graph` may be others than its own."""
+        policy: Policy = asked.pop("policy", POLICY)
+        graph: RuntimeGraph = asked.pop("graph", None) or self.graph()
+        request = self.request(**asked)
         return assemble(request, graph.snapshot(request, policy), policy, read=graph.read)
 
 

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from lastro.assembly.errors import CheckpointMissing
 from lastro.assembly.locators import content_at, digest_of, repaired
@@ -58,7 +59,7 @@ def why(request: AssemblyRequest, snapshot: Snapshot, policy: Policy, *, referen
     said = [_said(rule, verdict) for rule, verdict in verdicts(decision.candidate, situation)]
     if said[-1].form:
         said.append(_said("budget", decision.verdict))
-    outcome = "included" if decision.form else "omitted"
+    outcome: Literal["included", "omitted"] = "included" if decision.form else "omitted"
     return Explanation(reference, outcome, decision.form, decision.reason, tuple(said))
 
 

@@ -154,7 +154,7 @@ def _member(value: Any, token: str) -> Any:
     if isinstance(value, dict):
         return cast("dict[str, Any]", value).get(token, _ABSENT)
     if isinstance(value, list) and token.isascii() and token.isdigit() and len(token) < 10:
-        elements = cast("list[Any]", value)
+        elements = cast("list[object]", value)
         return elements[int(token)] if int(token) < len(elements) else _ABSENT
     return _ABSENT
 
@@ -176,5 +176,5 @@ def _inner(value: Any) -> Iterator[tuple[str, Any]]:
         for name, member in cast("dict[str, Any]", value).items():
             yield name.replace("~", "~0").replace("/", "~1"), member
     if isinstance(value, list):
-        for number, element in enumerate(cast("list[Any]", value)):
+        for number, element in enumerate(cast("list[object]", value)):
             yield str(number), element

@@ -109,7 +109,7 @@ def objects(value: Json) -> list[dict[str, Json]]:
     """Give the objects of a list, none where it is no list of objects only."""
     if not isinstance(value, list):
         return []
-    elements = cast("list[Json]", value)
+    elements = cast("list[object]", value)
     found = [cast("dict[str, Json]", one) for one in elements if isinstance(one, dict)]
     return found if len(found) == len(elements) else []
 

@@ -28,8 +28,8 @@ def strictness(privacy: str) -> int:
 
 def strictest(*classes: str) -> Privacy:
     """Give the strictest of some privacy classes (CA-5, CA-7); of none, `public`."""
-    rank = max(map(strictness, classes), default=0)
-    return get_args(Privacy)[rank]
+    names: tuple[Privacy, ...] = get_args(Privacy)
+    return names[max(map(strictness, classes), default=0)]
 
 
 @dataclass(frozen=True, slots=True)

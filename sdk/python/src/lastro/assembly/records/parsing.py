@@ -3,7 +3,7 @@
 import math
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -113,7 +113,7 @@ def _record(value: Any, pointer: str) -> Record:
 
 
 def _object(kind: type[Any], members: Mapping[str, Any], pointer: str) -> Any:
-    known = _members(kind)
+    known = _members(cast(Hashable, kind))
     problems = [
         Problem(f"{pointer}/{_escaped(name)}", "unknown_member", "No such member.")
         for name in members
@@ -141,16 +141,16 @@ def _member(
 
 
 @cache
-def _members(kind: type[Any]) -> dict[str, tuple[Field[Any], _Read]]:
+def _members(kind: Hashable) -> dict[str, tuple[Field[Any], _Read]]:
     hints = get_type_hints(kind, include_extras=True)
-    return {field.name: (field, _reader(hints[field.name])) for field in fields(kind)}
+    return {field.name: (field, _reader(hints[field.name])) for field in fields(cast("type[Any]", kind))}
 
 
 @cache
-def references_in(kind: type[Any]) -> tuple[tuple[str, str], ...]:
+def references_in(kind: Hashable) -> tuple[tuple[str, str], ...]:
     """Give the members of a record type that name other records, with the type that they name (CA-3)."""
     hints = get_type_hints(kind, include_extras=True)
-    found = ((field.name, _target(hints[field.name])) for field in fields(kind))
+    found = ((field.name, _target(hints[field.name])) for field in fields(cast("type[Any]", kind)))
     return tuple((name, target) for name, target in found if target)
 
 
@@ -243,11 +243,11 @@ def _inner(value: Any, place: str) -> Iterator[Any]:
     elif isinstance(value, float) and not math.isfinite(value):
         raise _Wrong(Problem(place, "not_json", "JSON has no such number."))
     elif isinstance(value, dict):
-        for name, member in cast("dict[Any, Any]", value).items():
+        for name, member in cast("dict[object, object]", value).items():
             yield _text(name, place)
             yield member
     elif isinstance(value, list):
-        yield from cast("list[Any]", value)
+        yield from cast("list[object]", value)
     elif value is not None and not isinstance(value, bool | int | float):
         raise _Wrong(Problem(place, "not_json", "JSON has no such value."))
 
@@ -278,7 +278,7 @@ def _listed(reader: _Read, length: int | None) -> _Read:
     def read(value: Any, place: str) -> Any:
         if not isinstance(value, list):
             raise _Wrong(Problem(place, "not_a_list", "This is a list."))
-        elements = cast("list[Any]", value)
+        elements = cast("list[object]", value)
         if len(elements) > _FAR or length not in (None, len(elements)):
             raise _Wrong(Problem(place, "wrong_length", "The list has too many or too few elements."))
         return tuple(reader(element, f"{place}/{number}") for number, element in enumerate(elements))

@@ -1,7 +1,8 @@
 """Which records a record names (CA-3), and that `supersedes` never comes round to where it began (CA-13)."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from lastro.assembly.errors import SupersessionCycle, UnknownReference
 from lastro.assembly.records.events import Promotion, Supersession
@@ -24,7 +25,7 @@ def reference_to(record: Record) -> Reference:
 
 def references_of(record: Record, pointer: str = "") -> Iterator[tuple[str, Reference]]:
     """Give every record that a record names, each with the JSON pointer of the place that names it (CA-3)."""
-    for member, target in references_in(type(record)):
+    for member, target in references_in(cast(Hashable, type(record))):
         value: str | tuple[str, ...] | None = getattr(record, member)
         if isinstance(value, str):
             yield f"{pointer}/{member}", Reference(target, value)

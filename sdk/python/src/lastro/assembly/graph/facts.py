@@ -1,17 +1,14 @@
-"""A runtime graph in memory: what a store keeps, and how it makes a snapshot of it (CA-3, CA-11).
-
-It is what tests and hosts without a server use, and it says in code what the queries of a server must find.
-"""
+"""What the records up to a position say of each other: the candidates of a snapshot (CA-11, CA-12, CA-13)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
-from typing import cast
+from typing import Protocol, cast
 
-from lastro.assembly.errors import AssemblyError
-from lastro.assembly.locators import canonical, content_at, repaired
+from lastro.assembly.graph.gathering import Ranks
+from lastro.assembly.locators import content_at, repaired
 from lastro.assembly.policy import Policy
 from lastro.assembly.records import (
     Branch,
@@ -33,21 +30,16 @@ from lastro.assembly.records import (
     ToolCall,
     ToolMemory,
     reference_to,
-    require_acyclic,
-    require_known,
 )
 from lastro.assembly.records.references import replaced_by
 from lastro.assembly.rendering.sizes import Count, naive_size, sizes_of
-from lastro.assembly.rules.lineage import is_shared
 from lastro.assembly.rules.provenance import provenance_of
-from lastro.assembly.rules.situation import is_unresolved
 from lastro.assembly.snapshot import (
     AssemblyRequest,
     Candidate,
     Fork,
     Lineage,
     Point,
-    Reason,
     Selectable,
     Size,
     Snapshot,
@@ -67,76 +59,27 @@ SELECTABLE = (
 )
 
 
-class RecordConflict(AssemblyError):
-    """An id is taken by a record of other content (CA-3)."""
-
-    code = "record_conflict"
-
-
-@dataclass(slots=True)
-class RuntimeGraph:
-    """A workspace's records, append-only, with a position that only grows. `count` counts tokens.
-
-    `erased` and `expires_at` are what erasure and retention say of records, by name.
-    """
-
-    count: Count
-    workspace: str = ""
-    payloads: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    erased: set[Reference] = field(default_factory=set[Reference])
-    expires_at: dict[Reference, datetime] = field(default_factory=dict[Reference, datetime])
-    _records: dict[Reference, tuple[int, Record]] = field(default_factory=dict[Reference, tuple[int, Record]])
+class Store(Protocol):
+    """Whose records they are, and what is said of them outside of the graph."""
 
     @property
-    def position(self) -> int:
-        """Give how many records there are."""
-        return len(self._records)
+    def count(self) -> Count:
+        """Give what counts tokens."""
+        ...
 
-    def record(self, records: Sequence[Record]) -> int:
-        """Append records in their order, all or none, and give the position; one that is there already changes nothing.
-
-        Raises UnknownReference, SupersessionCycle, RecordConflict.
-        """
-        require_known(records, is_stored=lambda reference: reference in self._records)
-        require_acyclic(records, stored=self._older)
-        new: dict[Reference, Record] = {}
-        for one in records:
-            known = new.get(reference_to(one)) or self._records.get(reference_to(one), (0, one))[1]
-            if known != one:
-                raise RecordConflict(one.id)
-            if reference_to(one) not in self._records:
-                new[reference_to(one)] = one
-        for reference, one in new.items():
-            self._records[reference] = (self.position + 1, one)
-        return self.position
+    workspace: str
+    erased: set[Reference]
+    expires_at: dict[Reference, datetime]
 
     def read(self, artifact: str) -> bytes | None:
         """Give the result of an artifact."""
-        found = self._records.get(Reference(ToolArtifact.wire, artifact))
-        if found is None or Reference(ToolArtifact.wire, artifact) in self.erased:
-            return None
-        result = cast(ToolArtifact, found[1]).result
-        if result is None or result.sha256 is not None:
-            return self.payloads.get(artifact)
-        return self.payloads.get(artifact, canonical(result.value))
-
-    def snapshot(self, request: AssemblyRequest, policy: Policy, *, position: int | None = None) -> Snapshot:
-        """Give what one request needs of the graph as it was at a position; the newest where none is named (CA-11)."""
-        seen = self.position if position is None else position
-        facts = Facts([record for at, record in self._records.values() if at <= seen], self)
-        return facts.snapshot(request, policy, position=seen)
-
-    def _older(self, memory: str) -> Iterator[str]:
-        for _, record in self._records.values():
-            new, olds = replaced_by(record) or ("", ())
-            if new == memory:
-                yield from olds
+        ...
 
 
 class Facts:
     """What the records up to a position say of each other."""
 
-    def __init__(self, records: Iterable[Record], graph: RuntimeGraph) -> None:
+    def __init__(self, records: Iterable[Record], graph: Store) -> None:
         self.graph = graph
         self.records: dict[Reference, Record] = {reference_to(record): record for record in records}
 
@@ -152,7 +95,7 @@ class Facts:
             for record in self.all(*SELECTABLE)
             if cast(Owned, record).conversation == request.conversation and self._is_candidate(record)
         ]
-        ranks = _Ranks(request, policy, lineage, found, self._named(request))
+        ranks = Ranks(request, policy, lineage, found, self._named(request))
         chosen, beyond = ranks.parted()
         names = {candidate.reference for candidate in chosen}
         return Snapshot(
@@ -377,73 +320,6 @@ class Facts:
             return frozenset(filter(None, own))
         waited = [artifact.id for call in found.waits_for for artifact in self._artifacts.get(call, [])]
         return frozenset(filter(None, (*own, *found.memories, *found.messages, *waited)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranks:
-    """The order in which candidates are gathered: what is named or protected, recent messages, memories, the rest."""
-
-    request: AssemblyRequest
-    policy: Policy
-    lineage: Lineage
-    found: Sequence[Candidate]
-    named: frozenset[str]
-
-    def parted(self) -> tuple[list[Candidate], list[Candidate]]:
-        """Part those within the policy's bound from those beyond; what is named or protected is always within."""
-        recent = self._recent()
-        ranked = sorted(self.found, key=lambda one: (self._group(one, recent), *self._within(one)))
-        always = sum(self._group(one, recent) == 0 for one in ranked)
-        bound = max(self.policy.candidates, always)
-        return ranked[:bound], ranked[bound:]
-
-    def counted(self, beyond: Iterable[Candidate]) -> dict[Reason, int]:
-        """Count what lies beyond, by its reason."""
-        counts: dict[Reason, int] = {}
-        for one in beyond:
-            of_ours = self.is_of_lineage(one) or is_shared(one)
-            reason: Reason = "candidate_limit" if of_ours else "other_branch"
-            counts[reason] = counts.get(reason, 0) + 1
-        return counts
-
-    def is_of_lineage(self, one: Candidate) -> bool:
-        step = self.lineage.get(one.record.branch)
-        return step is not None and step.holds(one.placed)
-
-    def _recent(self) -> frozenset[str]:
-        said = [
-            one
-            for one in self.found
-            if isinstance(one.record, Message) and self.is_of_lineage(one) and self._reaches(one)
-        ]
-        said.sort(key=lambda one: one.placed, reverse=True)
-        return frozenset(one.record.id for one in said[: self.policy.recent_messages + 1])
-
-    def _group(self, one: Candidate, recent: frozenset[str]) -> int:
-        of_ours = self.is_of_lineage(one) or is_shared(one)
-        if not of_ours or not self._reaches(one):
-            return 5
-        if one.record.id in self.named or is_unresolved(one):
-            return 0
-        if isinstance(one.record, Message):
-            return 1 if one.record.id in recent else 4
-        if isinstance(one.record, ToolArtifact) and one.record.run != self.request.run:
-            return 4
-        return 2 if self.is_of_lineage(one) else 3
-
-    def _reaches(self, one: Candidate) -> bool:
-        """Say whether a record could be the viewer's to see, as a query can ask it; the rules say it for good."""
-        record = one.record
-        is_open = record.visibility in ("branch", "conversation") or bool(one.promotions)
-        of_viewer = record.participant in (None, self.request.participant)
-        is_child = isinstance(record, RunFinished) and self.request.kind == "parent_resume"
-        return is_open or of_viewer or is_child or self.request.participant in record.shared_with
-
-    def _within(self, one: Candidate) -> tuple[int, float, str, str]:
-        step = self.lineage.get(one.record.branch)
-        seen = one.record.observed_at if isinstance(one.record, ToolMemory) else one.record.recorded_at
-        far = len(self.lineage) + 1
-        return (step.distance if step else far, -seen.timestamp(), one.record.id, one.record.wire)
 
 
 def _digest_said(record: Selectable) -> str | None:
