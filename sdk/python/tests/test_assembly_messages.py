@@ -180,6 +180,53 @@ def test_a_window_that_begins_with_an_answer_has_a_turn_before_it(provider: Form
     assert messages[0]["role"] == "user"
 
 
+SAID: list[tuple[str, set[str]]] = [
+    ("internal", {"CODE", "message", "needs", "report", "state", "call", "key", "arguments"}),
+    ("personal", {"CODE", "message", "needs", "report", "state"}),
+    ("oauth", {"CODE"}),
+    ("secret", set()),
+]
+
+
+@pytest.mark.parametrize(("privacy", "said"), SAID)
+def test_recovery_says_no_more_than_its_class_may(privacy: str, said: set[str]) -> None:
+    """CA-7, CA-12: always there, and of what may not leave only its bare status."""
+    world = World()
+    world.says("m1", "Go on.")
+    child = {"participant": "other", "run": "run-c", "parent_run": "run-1"}
+    world.add("model_run", "run-c", route="openai", model="m", participant="other", parent_run="run-1")
+    failure = {"code": "MARK-CODE", "message": "MARK-message", "retryable": True}
+    retry = {
+        "tool": "bank",
+        "needs": "MARK-needs",
+        "idempotency_key": "MARK-key",
+        "arguments": {"a": "MARK-arguments"},
+    }
+    world.artifact("a1", status="failed", error=failure, retry=retry, privacy=privacy)
+    world.call("call-2", arguments={"a": "MARK-call"}, privacy=privacy)
+    world.add(
+        "run_finished", "end", **child, status="failed", error=failure, report="MARK-report", privacy=privacy
+    )
+    world.add(
+        "checkpoint", "cp-1", participant="lead", run="run-1", state={"at": "MARK-state"}, privacy=privacy
+    )
+    asked = {"kind": "parent_resume", "checkpoint": "cp-1", "answers": "m1"}
+    (text,) = [text for text in texts_in(rendered(world, "openai.chat", **asked)) if FRAME in text]
+    assert {mark for mark in SAID[0][1] if f"MARK-{mark}" in text} == said
+    assert [line.split()[0] for line in text.splitlines()[1:]] == ["open", "open", "report", "resume"]
+
+
+def test_a_hint_says_nothing_of_what_it_withholds() -> None:
+    """CA-7: that it is there, what it is about in the host's own safe words, and how to ask."""
+    world = World()
+    world.says("m1", "Go on.")
+    world.memory("mem-1", "MARK", privacy="oauth", about="the unread count", data={"a": "MARK"})
+    text = json.dumps(rendered(world, "openai.chat", answers="m1", need_exact=("art-mem-1",)))
+    assert "MARK" not in text
+    assert "withheld mem-1 search" in text
+    assert "the unread count" in text
+
+
 def test_items_carry_the_same_as_data() -> None:
     """CA-19: what is shown, as data, by name and form and in its order."""
     world = hostile()

@@ -1,11 +1,13 @@
 """Each rule of an assembly alone (CA-11): what it leaves out, and that it lets the same record in without its cause."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from runtime_graphs import POLICY, START, World, at, changed, outcome, outcomes
 
+from lastro.assembly.assembler import assemble
 from lastro.assembly.errors import CheckpointMissing, ContextBudgetExceeded
 from lastro.assembly.policy import Lowering
 from lastro.assembly.records import Reference
@@ -93,6 +95,15 @@ def test_lineage_ends_at_the_fork(world: World) -> None:
     )
     assert found["mem-after"] == found["m3"] == "other_branch"
     assert outcome(world.assemble(), "mem-twig") == "other_branch"
+
+
+def test_another_conversations_record_is_not_visible(world: World) -> None:
+    """CA-6: `conversation` reaches no further than its own, even where a store gave another's record."""
+    world.memory("mem-1", visibility="conversation")
+    snapshot = world.snapshot()
+    asked = replace(world.request(), conversation="another")
+    found = assemble(asked, snapshot, POLICY, read=world.graph().read)
+    assert set(outcomes(found).values()) == {"not_visible"}
 
 
 def test_a_message_of_another_branch_is_never_shared(world: World) -> None:
@@ -239,6 +250,8 @@ def test_a_memory_is_as_private_as_its_artifacts(world: World) -> None:
     (decision,) = lowered.policy_decisions
     assert (decision.rule, decision.outcome, decision.version) == ("lower_privacy", "calendar.free_busy", 4)
     assert decision.references == (Reference("tool_memory", "mem-1"),)
+    raised = Lowering(tool="calendar.free_busy", was="oauth", to="secret", why="it only lowers")
+    assert outcome(world.assemble(policy=changed(lower_privacy=(raised,))), "mem-1") == "hint"
     other = Lowering(tool="mail.search", was="oauth", to="internal", why="another tool")
     assert outcome(world.assemble(policy=changed(lower_privacy=(other,))), "mem-1") == "hint"
 
@@ -297,6 +310,9 @@ def test_both_sides_of_an_open_conflict_are_shown_and_marked(world: World) -> No
     world.add("conflict", "c1", memories=["mem-1", "mem-2"])
     marks = marks_of(world.assemble())
     assert marks == {"mem-1": ("mem-2",), "mem-2": ("mem-1",)}
+    world.memory("mem-3", conflicts_with=["mem-1"])
+    world.memory("mem-4", supersedes=["mem-3"])
+    assert marks_of(world.assemble())["mem-1"] == ("mem-2",)
     world.add("settlement", "t1", memories=["mem-1", "mem-2"], kept="mem-1", reason="the signed copy")
     settled = world.assemble()
     assert (outcome(settled, "mem-1"), outcome(settled, "mem-2")) == ("memory", "superseded")
@@ -334,6 +350,8 @@ def test_an_exact_need_brings_a_stale_memory_back_raw(world: World) -> None:
     assembly = world.assemble(need_exact=("mem-1", "mem-2"))
     assert (outcome(assembly, "mem-1"), outcome(assembly, "mem-2")) == ("raw", "stale_marker")
     assert assembly.contents == {Reference("tool_memory", "mem-1"): b"second line"}
+    world.memory("mem-3", privacy="personal", locators=place, artifacts=["a1"])
+    assert outcome(world.assemble(need_exact=("mem-3",)), "mem-3") == "memory"
 
 
 RECOVERY: list[tuple[str, dict[str, Any], str]] = [
@@ -393,12 +411,12 @@ def test_a_remembered_result_is_raw_only_in_the_last_round(world: World) -> None
 
 def test_the_budget_is_filled_in_order(world: World) -> None:
     """CA-11: recovery, exact needs, checkpoint, the message answered, recent messages, then memories by distance."""
-    world.memory("mem-far", "far " * 4)
     world.says("m2", "The fork.")
     world.add("branch", "twig", parent="main", fork_message="m2")
     here = {"branch": "twig"}
     world.memory("mem-old", "old " * 4, **here)
     world.memory("mem-new", "new " * 4, **here)
+    world.memory("mem-far", "far " * 4, message="m2")
     world.artifact("a1", status="pending", **here)
     world.artifact("a2", **here)
     world.add("checkpoint", "cp-1", participant="lead", run="run-1", **here)
@@ -481,6 +499,44 @@ def test_candidates_of_the_lineage_come_before_shared_ones(world: World) -> None
     everything = world.assemble()
     assert assembly.considered == everything.considered
     assert assembly.omitted["candidate_limit"] + len(assembly.decisions) + assembly.branch_exclusions >= 25
+
+
+def test_what_is_shared_from_behind_the_fork_comes_last(world: World) -> None:
+    """CA-11: a record of an ancestor behind the fork is a shared one, however new it is."""
+    world.artifact("a1")
+    world.memory("own", artifacts=["a1"])
+    world.says("m2", "The fork.")
+    world.add("branch", "twig", parent="main", fork_message="m2")
+    world.memory("shared", artifacts=["a1"], visibility="conversation")
+    bound = world.assemble(branch="twig", policy=changed(candidates=3, recent_messages=1))
+    assert outcomes(bound) == {"m1": "candidate_limit", "m2": "message", "own": "memory"}
+    whole = [one.reference.id for one in world.assemble(branch="twig").selected]
+    assert whole == ["own", "shared", "m1", "m2"]
+
+
+def test_a_bound_of_candidates_is_none_for_what_is_protected(world: World) -> None:
+    """CA-12: more open calls than candidates: all of them are there."""
+    for number in range(6):
+        world.artifact(f"a{number}", status="pending")
+    assembly = world.assemble(policy=changed(candidates=2))
+    assert [outcome(assembly, f"a{number}") for number in range(6)] == ["recovery"] * 6
+
+
+def test_rows_in_any_order_are_decided_alike(world: World) -> None:
+    """CA-18: the order in which a store gives its rows is in no decision and no digest."""
+    for number in range(5):
+        world.memory(f"mem-{number}")
+    snapshot, request, read = world.snapshot(), world.request(), world.graph().read
+    turned = replace(snapshot, candidates=snapshot.candidates[::-1])
+    one, other = (assemble(request, rows, POLICY, read=read) for rows in (snapshot, turned))
+    assert one == other
+
+
+def test_a_fork_at_an_inherited_message_counts_for_all_above() -> None:
+    """CA-2: a branch that forks at what its parent inherited has nothing of the grandparent behind that."""
+    early, late = (START, "m1"), (START + timedelta(minutes=9), "m9")
+    steps = lineage_of("c", {"c": Fork("b", early), "b": Fork("a", late)}, depth=9)
+    assert (steps["b"].until, steps["a"].until) == (early, early)
 
 
 def test_a_lineage_is_a_loop_over_branches() -> None:

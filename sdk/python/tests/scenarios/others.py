@@ -444,7 +444,7 @@ def branch_send() -> Scenario:
     return Scenario(
         "branch send",
         world,
-        {"kind": "branch_send", "branch": "joint", "parents": ("r-lake", "r-climb", "m9"), "answers": "m9"},
+        {"kind": "branch_send", "branch": "joint", "parents": ("r-lake", "r-climb"), "answers": "m9"},
         facts=["lake: 310 kEUR", "climb: 520 kEUR", "Three ideas", "Combine these two."],
         absent=["870", "owner objects"],
         outcomes={"mem-solar": "other_branch", "mem-late": "other_branch"},

@@ -193,6 +193,25 @@ def _further(one: Step, other: Step) -> Step:
     return Step(one.branch, min(one.distance, other.distance), until)
 
 
+def lineage_for(
+    request: AssemblyRequest,
+    *,
+    forks: Mapping[str, Fork],
+    parents: Mapping[str, tuple[str, Point]],
+    depth: int,
+) -> dict[str, Step]:
+    """Give the lineage of a request (CA-10): its branch's, or for a `branch_send` that of its explicit parents.
+
+    `parents` gives the branch and the place of each parent message that is there; what is on the new branch itself
+    always counts.
+    """
+    if request.kind != "branch_send" or not request.parents:
+        return lineage_of(request.branch, forks, depth=depth)
+    places = [parents[name] for name in request.parents if name in parents]
+    own = {request.branch: Step(request.branch, 0)}
+    return joined(own, *(lineage_of(branch, forks, depth=depth, until=at) for branch, at in places))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """The graph at one position, as far as one request needs it.

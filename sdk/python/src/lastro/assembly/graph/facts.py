@@ -44,8 +44,7 @@ from lastro.assembly.snapshot import (
     Size,
     Snapshot,
     Source,
-    joined,
-    lineage_of,
+    lineage_for,
 )
 
 SELECTABLE = (
@@ -173,17 +172,11 @@ class Facts:
         return record.recorded_at, ""
 
     def _lineage(self, request: AssemblyRequest, policy: Policy) -> Lineage:
-        depth = policy.lineage_depth
-        if request.kind != "branch_send" or not request.parents:
-            return lineage_of(request.branch, self._forks, depth=depth)
-        parents = [self.records.get(Reference(Message.wire, parent)) for parent in request.parents]
-        return joined(
-            *(
-                lineage_of(one.branch, self._forks, depth=depth, until=(one.recorded_at, one.id))
-                for one in parents
-                if isinstance(one, Message)
-            )
-        )
+        named = [self.records.get(Reference(Message.wire, parent)) for parent in request.parents]
+        parents = {
+            one.id: (one.branch, (one.recorded_at, one.id)) for one in named if isinstance(one, Message)
+        }
+        return lineage_for(request, forks=self._forks, parents=parents, depth=policy.lineage_depth)
 
     @cached_property
     def _forks(self) -> Mapping[str, Fork]:

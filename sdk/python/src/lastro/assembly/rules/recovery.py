@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from lastro.assembly.records import ContinuationCheckpoint, ToolArtifact, ToolCall, ToolMemory
+from lastro.assembly.records import TREATMENTS, ContinuationCheckpoint, ToolArtifact, ToolCall, ToolMemory
 from lastro.assembly.rules.promotion import is_waited_for
 from lastro.assembly.rules.situation import (
     Omission,
     Situation,
     Standing,
     Verdict,
+    class_of,
     is_needed_exact,
     is_own,
     is_unresolved,
@@ -35,16 +36,26 @@ def need_of_raw(candidate: Candidate, standing: Standing, situation: Situation) 
     if isinstance(record, ToolArtifact | ContinuationCheckpoint | ToolCall):
         return standing if _is_needed(candidate, situation) else Omission("not_needed_raw")
     is_excerpt = isinstance(record, ToolMemory) and standing.form == "memory" and bool(record.locators)
-    if is_excerpt and standing.allowed == "raw" and is_needed_exact(candidate, situation):
+    if (
+        is_excerpt
+        and _may_be_raw(candidate)
+        and standing.allowed == "raw"
+        and is_needed_exact(candidate, situation)
+    ):
         return replace(standing, form="raw")
     return standing
+
+
+def _may_be_raw(candidate: Candidate) -> bool:
+    """Say whether the class of context lets a record be brought back raw (CA-8b)."""
+    return TREATMENTS[class_of(candidate)].brought_back_raw
 
 
 def _is_needed(candidate: Candidate, situation: Situation) -> bool:
     """Say whether an artifact is asked for by name, waited for, or current: of its own run, and of the last round
     or such that no memory stands for it yet.
     """
-    if not isinstance(candidate.record, ToolArtifact):
+    if not isinstance(candidate.record, ToolArtifact) or not _may_be_raw(candidate):
         return False
     if is_needed_exact(candidate, situation) or is_waited_for(candidate, situation):
         return True

@@ -6,12 +6,16 @@ from functools import cached_property
 
 from lastro.assembly.policy import Allowed, Policy
 from lastro.assembly.records import (
+    ContextClass,
     ContinuationCheckpoint,
+    Message,
     Promotion,
     Reference,
     RunFinished,
+    SkillState,
     ToolArtifact,
     ToolCall,
+    ToolMemory,
 )
 from lastro.assembly.snapshot import AssemblyRequest, Candidate, Form, Reason, Snapshot
 
@@ -115,6 +119,18 @@ def is_unresolved(candidate: Candidate) -> bool:
     if isinstance(record, RunFinished):
         return record.status != "succeeded" and not candidate.is_resolved
     return isinstance(record, ToolCall) and not candidate.is_resolved
+
+
+def class_of(candidate: Candidate) -> ContextClass:
+    """Give the class of context of a record (CA-8b); what is unresolved is recovery, whatever it is besides."""
+    record = candidate.record
+    if is_unresolved(candidate) or isinstance(record, ContinuationCheckpoint):
+        return "recovery"
+    if isinstance(record, Message):
+        return "conversational"
+    if isinstance(record, SkillState):
+        return "planning"
+    return record.context if isinstance(record, ToolArtifact | ToolMemory) else "operational"
 
 
 def is_needed_exact(candidate: Candidate, situation: Situation) -> bool:
