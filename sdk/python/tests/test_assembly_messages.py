@@ -213,7 +213,7 @@ def test_recovery_says_no_more_than_its_class_may(privacy: str, said: set[str]) 
     asked = {"kind": "parent_resume", "checkpoint": "cp-1", "answers": "m1"}
     (text,) = [text for text in texts_in(rendered(world, "openai.chat", **asked)) if FRAME in text]
     assert {mark for mark in SAID[0][1] if f"MARK-{mark}" in text} == said
-    assert [line.split()[0] for line in text.splitlines()[1:]] == ["open", "open", "report", "resume"]
+    assert [line.split()[0] for line in text.splitlines()[1:]] == ["report", "open", "open", "resume"]
 
 
 def test_a_hint_says_nothing_of_what_it_withholds() -> None:

@@ -203,6 +203,16 @@ def test_a_resume_is_never_a_blind_query(world: World) -> None:
             world.assemble(kind="parent_resume", **without)
 
 
+def test_anothers_checkpoint_opens_nothing(world: World) -> None:
+    """CA-2, CA-10: naming the checkpoint of another's run is answered as if it were not there."""
+    world.add("checkpoint", "cp-o", participant="other", run="run-o")
+    world.memory("mem-1", participant="other", run="run-o", visibility="branch", isolation="run")
+    for kind in ("chat", "parent_resume"):
+        with pytest.raises(CheckpointMissing):
+            world.assemble(kind=kind, checkpoint="cp-o")
+        assert outcome(world.assemble(kind=kind, checkpoint="cp-o", participant="other"), "mem-1") == "memory"
+
+
 def test_the_end_of_a_child_is_its_parents_alone(world: World) -> None:
     """CA-6: the final state is visible to the parent's resume; a chat sees it only where it was promoted."""
     world.add("run_finished", "end-c", **CHILD, status="succeeded", report="done")

@@ -13,7 +13,7 @@ from typing import Literal
 from lastro.assembly.errors import CheckpointMissing
 from lastro.assembly.locators import content_at, digest_of, repaired
 from lastro.assembly.policy import Policy
-from lastro.assembly.records import Locator, Reference, ToolMemory
+from lastro.assembly.records import Locator, Reference, ToolMemory, reference_to
 from lastro.assembly.results import (
     ASSEMBLER_VERSION,
     Assembly,
@@ -37,6 +37,7 @@ def assemble(request: AssemblyRequest, snapshot: Snapshot, policy: Policy, *, re
     situation = Situation(request, snapshot, policy, admits)
     _require_checkpoint(situation)
     decisions = _decided(situation)
+    _require_resumable(decisions, situation)
     contents = {
         decision.reference: content
         for decision in decisions
@@ -75,6 +76,15 @@ def _require_checkpoint(situation: Situation) -> None:
         raise CheckpointMissing("a resume names its checkpoint")
     if request.checkpoint and situation.checkpoint is None:
         raise CheckpointMissing(request.checkpoint)
+
+
+def _require_resumable(decisions: Iterable[Decision], situation: Situation) -> None:
+    """Refuse a checkpoint that its asker may not see: what it names must not be shown either."""
+    if situation.checkpoint is None:
+        return
+    name = reference_to(situation.checkpoint)
+    if not any(decision.reference == name and decision.form for decision in decisions):
+        raise CheckpointMissing(name.id)
 
 
 def _decided(situation: Situation) -> list[Decision]:

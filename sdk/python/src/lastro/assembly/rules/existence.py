@@ -1,7 +1,7 @@
 """Rules 1 and 2: what is erased, another workspace's, or past its retention (CA-11, CA-21)."""
 
 from lastro.assembly.records import ToolMemory
-from lastro.assembly.rules.situation import Omission, Situation, Standing, Verdict, is_unresolved
+from lastro.assembly.rules.situation import Omission, Situation, Standing, Verdict, is_recovery
 from lastro.assembly.snapshot import Candidate
 
 
@@ -15,8 +15,8 @@ def workspace_and_erasure(candidate: Candidate, standing: Standing, situation: S
 
 
 def retention(candidate: Candidate, standing: Standing, situation: Situation) -> Verdict:
-    """Leave out what is past its retention, but nothing unresolved (CA-12)."""
+    """Leave out what is past its retention, but nothing that recovery needs (CA-12)."""
     ends = candidate.expires_at
-    if ends is not None and ends <= situation.request.as_of and not is_unresolved(candidate):
+    if ends is not None and ends <= situation.request.as_of and not is_recovery(candidate, situation):
         return Omission("expired")
     return standing

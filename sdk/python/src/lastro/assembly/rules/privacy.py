@@ -10,7 +10,7 @@ from lastro.assembly.rules.situation import (
     Standing,
     Verdict,
     is_needed_exact,
-    is_unresolved,
+    is_recovery,
 )
 from lastro.assembly.snapshot import Candidate
 
@@ -26,7 +26,7 @@ def privacy_and_route(candidate: Candidate, standing: Standing, situation: Situa
         return Omission("privacy_route", "scheduled")
     found, lowered = effective_privacy(candidate, situation)
     level = allowed(situation.policy, route=situation.request.route, privacy=found)
-    if level == "never" and not is_unresolved(candidate):
+    if level == "never" and not is_recovery(candidate, situation):
         return Omission("privacy_route", found)
     stands = replace(standing, allowed=level, lowered=lowered)
     return stands if _LEVELS.index(level) >= _LEVELS.index(_least(candidate)) else _as_hint(candidate, stands)
@@ -67,6 +67,6 @@ def _is_withheld_from_schedule(candidate: Candidate, situation: Situation) -> bo
     who = situation.snapshot.participants.get(record.participant or "")
     is_persons = who is not None and who.kind == "person" and record.visibility == "participant"
     is_private = strictness(record.privacy) >= strictness("personal")
-    return not is_unresolved(candidate) and (
+    return not is_recovery(candidate, situation) and (
         is_persons or (is_private and isinstance(record, ToolMemory | ToolArtifact))
     )

@@ -12,18 +12,16 @@ from lastro.assembly.rules.situation import (
     class_of,
     is_needed_exact,
     is_own,
-    is_unresolved,
+    is_recovery,
 )
 from lastro.assembly.snapshot import Candidate
 
 
 def recovery_protection(candidate: Candidate, standing: Standing, situation: Situation) -> Verdict:
     """Protect what is unresolved, and the checkpoint of a resume: no budget leaves it out."""
-    record = candidate.record
-    is_checkpoint = isinstance(record, ContinuationCheckpoint) and record.id == situation.request.checkpoint
-    if is_unresolved(candidate) or is_checkpoint:
+    if is_recovery(candidate, situation):
         return replace(standing, form="recovery", protected=True)
-    if record.id == situation.request.answers and standing.form == "message":
+    if candidate.record.id == situation.request.answers and standing.form == "message":
         return replace(standing, protected=True)
     return standing
 

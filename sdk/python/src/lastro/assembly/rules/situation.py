@@ -121,6 +121,11 @@ def is_unresolved(candidate: Candidate) -> bool:
     return isinstance(record, ToolCall) and not candidate.is_resolved
 
 
+def is_recovery(candidate: Candidate, situation: Situation) -> bool:
+    """Say whether a record is never left out for its age, class or size: unresolved, or the checkpoint of the resume."""
+    return is_unresolved(candidate) or candidate.record is situation.checkpoint
+
+
 def class_of(candidate: Candidate) -> ContextClass:
     """Give the class of context of a record (CA-8b); what is unresolved is recovery, whatever it is besides."""
     record = candidate.record
