@@ -9,23 +9,26 @@ from typing import Any, cast
 from lastro.history.errors import DecisionHistoryMessageInvalid
 from lastro.history.records import Message
 
+MAX_DEPTH = 128
+MAX_BITS = 4_000
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def require_message(message: object, pointer: str = "") -> Message:
     """Give a message that can be kept and sent: a JSON object whose texts and numbers are all strict JSON.
 
-    `pointer` is the JSON pointer of the message itself. Raises DecisionHistoryMessageInvalid with the place (X6).
+    `pointer` is the JSON pointer of the message itself. At most 128 levels deep, numbers of at most 4,000 bits.
+    Raises DecisionHistoryMessageInvalid with the place (X6).
     """
     if not isinstance(message, dict):
         raise DecisionHistoryMessageInvalid(pointer=pointer, reason="not a JSON object")
-    pending: list[tuple[object, str]] = [(cast(object, message), pointer)]
+    pending: list[tuple[object, str, int]] = [(cast(object, message), pointer, 0)]
     while pending:
-        value, place = pending.pop()
-        reason = _reason(value)
+        value, place, depth = pending.pop()
+        reason = _reason(value) if depth < MAX_DEPTH else "too deep"
         if reason:
             raise DecisionHistoryMessageInvalid(pointer=place, reason=reason)
-        pending += reversed(list(_inner(value, place)))
+        pending += [(inner, at, depth + 1) for inner, at in _inner(value, place)]
     return cast(Message, message)
 
 
@@ -62,7 +65,9 @@ def _reason(value: object) -> str:
         return "a lone surrogate" if SURROGATES.search(value) else ""
     if isinstance(value, float):
         return "" if math.isfinite(value) else "a number that JSON has not"
-    if value is None or isinstance(value, bool | int | list | dict):
+    if isinstance(value, int):
+        return "" if value.bit_length() <= MAX_BITS else "a number that is too long"
+    if value is None or isinstance(value, list | dict):
         return ""
     return "no value that JSON has"
 

@@ -93,6 +93,9 @@ def violations(
     leading = _leading(served_messages) if instructions is None else instructions
     subject = Subject(served_messages, stored, account or Account(), limits, leading, tools)
     names = DEFAULT[provider] if invariants is None else invariants
+    strangers = list(anywhere.on_path(subject))
+    if strangers:
+        return strangers
     return [broken for name in sorted(names) for broken in _check(name, provider, subject)]
 
 

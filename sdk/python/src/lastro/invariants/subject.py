@@ -43,7 +43,7 @@ class Account:
     omitted: Set[int] = field(default_factory=frozenset[int])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Subject:
     """Served messages, instructions first, and what is known of where they come from."""
 

@@ -80,7 +80,7 @@ def _calls(message: Message) -> tuple[Call, ...]:
 def _results(message: Message) -> tuple[Result, ...]:
     named = {"tool-result": "toolCallId", "tool-approval-response": "approvalId"}
     return tuple(
-        Result(place, text(part.get(named[kind])))
+        Result(place, text(part.get(named[kind])), text(part.get("toolName")))
         for place, part in objects(message.get("content"))
         for kind in [text(part.get("type"))]
         if kind in named

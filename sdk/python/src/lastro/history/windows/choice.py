@@ -62,9 +62,9 @@ def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
     """Read what is there of a branch into turns, and list the tails that could be served."""
     entries = _whole_runs(tail)
     turns = turns_of(entries, tail.form, whole=tail.exhausted)
-    if tail.pin is not None and not tail.exhausted:
-        turns[0].opener = tail.pin
     places = {entry.item.id: place for place, entry in enumerate(entries)}
+    if tail.pin is not None and tail.pin.item.id not in places and not tail.exhausted:
+        turns[0].opener = tail.pin
     server = Server(tail.form, words=words, places=places, whole=tail.exhausted)
     current = _current(entries)
     stretches = [
@@ -106,7 +106,7 @@ def _cuts(stretches: Sequence[Stretch], form: Format) -> Iterator[Cut]:
     """Give the tails from the least that must stay to the longest; only the first turn of the least is cut inside."""
     turn, unit = _least(stretches, form)
     first = stretches[turn] if stretches else None
-    if first is None or (first.torn and first.opening is None):
+    if first is None or (first.torn and (first.opening is None or not first.units)):
         return
     last = -1 if first.torn else 0
     yield from (Cut(turn, place, pinned=True) for place in range(unit, last, -1) if first.units[place].pieces)

@@ -34,6 +34,8 @@ class Tail:
         self.now = now
         self.exhausted = False
         self.pin: Entry | None = None
+        self.instructions: list[Item] = []
+        """Those that the source did not give apart, in stored order."""
         self._items = items
         self._apart = apart
         self._newest_first: list[Entry] = []
@@ -46,12 +48,20 @@ class Tail:
     def __len__(self) -> int:
         return len(self._newest_first)
 
+    def has(self, entry: Entry) -> bool:
+        """Say whether an entry was read by now."""
+        return any(known.item.id == entry.item.id for known in self._newest_first)
+
     def read(self) -> Entry | None:
         """Read one item more; None at the root."""
         for item in self._items:
-            if item.kind not in UNSERVED and item.id not in self._apart:
-                self._newest_first.append(self.entry_of(item))
-                return self._newest_first[-1]
+            if item.kind in UNSERVED or item.id in self._apart:
+                continue
+            entry = self.entry_of(item)
+            if entry.reading.role != "instruction":
+                self._newest_first.append(entry)
+                return entry
+            self.instructions.insert(0, item)
         self.exhausted = True
         return None
 

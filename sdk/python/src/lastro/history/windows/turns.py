@@ -1,7 +1,7 @@
 """Turns and their rounds: which result answers which call, by place in the order and never by id alone."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -107,7 +107,8 @@ class Turn:
 class Calls:
     """The calls met so far, to find the one that a result answers: the nearest before it that is still open."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool) -> None:
+        self._whole = whole
         self._met: defaultdict[str, list[tuple[Round, Slot]]] = defaultdict(list)
 
     def add(self, step: Round, calls: Sequence[Call]) -> None:
@@ -119,14 +120,18 @@ class Calls:
                 self._met[key].append((step, slot))
 
     def find(self, result: Result) -> tuple[Round, Slot] | None:
-        """Give the open call that is answered, else the one whose result is replaced, else None."""
+        """Give the open call that is answered, else the one whose result is replaced, else None.
+
+        Where an id is repeated, a second result may be of a call that was not read yet.
+        """
         if not result.id:
             return self._nearest_open(f"name:{result.name}") if result.name else None
         named = self._met.get(f"id:{result.kind}:{result.id}", [])
         met = [found for found in named if _may_be_of(result, found[1].call)]
         still_open = next((found for found in reversed(met) if not found[1].is_closed), None)
         bare = self._nearest_open(f"bare:{result.name}") if result.name and not met else None
-        return still_open or bare or (met[-1] if met else None)
+        sure = self._whole or len(named) == 1
+        return still_open or bare or (met[-1] if met and sure else None)
 
     def _nearest_open(self, key: str) -> tuple[Round, Slot] | None:
         met = self._met.get(key, [])
@@ -142,7 +147,7 @@ class Reader:
         self.form = form
         self._whole = whole
         self.turns: list[Turn] = [Turn(None)]
-        self._calls = Calls()
+        self._calls = Calls(whole=whole)
         self._latest: Round | None = None
         self._running = False
 
@@ -207,7 +212,21 @@ def turns_of(entries: Sequence[Entry], form: Format, *, whole: bool) -> list[Tur
     reader = Reader(form, whole=whole)
     for entry in entries:
         reader.add(entry)
-    return reader.turns
+    return [part for turn in reader.turns for part in _with_words_of_open_rounds(turn)]
+
+
+def _with_words_of_open_rounds(turn: Turn) -> Iterator[Turn]:
+    """Let what a user said beside results open a turn of its own where their round is held back (X5)."""
+    part = Turn(turn.opener, empty=turn.empty, leftover=turn.leftover)
+    for step in turn.rounds:
+        part.rounds.append(step)
+        if isinstance(step, Round) and step.status == "open":
+            words = [entry for entry in step.beside if entry.reading.mixed]
+            step.beside = [entry for entry in step.beside if not entry.reading.mixed]
+            for entry in words:
+                yield part
+                part = Turn(entry, leftover=True)
+    yield part
 
 
 def _weight(answer: Answer) -> int:
@@ -222,5 +241,8 @@ def _may_be_of(result: Result, call: Call) -> bool:
 
 
 def _keys(call: Call) -> list[str]:
-    ids = [f"id:{call.kind}:{id}" for id in (call.id, call.approval) if id]
+    """Give the keys that a call is found by; a record that names no kind answers any."""
+    ids = [
+        f"id:{kind}:{id}" for id in (call.id, call.approval) if id for kind in dict.fromkeys((call.kind, ""))
+    ]
     return [*ids, f"name:{call.name}", *([] if call.id else [f"bare:{call.name}"])]

@@ -16,7 +16,7 @@ from lastro.history.windows.types import Omission, Reason
 class Piece:
     """A message to serve, the items that it was made of, and its bytes."""
 
-    message: Message
+    message: Message = field(repr=False)
     ids: tuple[str, ...]
     bytes: int
     changed: bool = False
@@ -142,7 +142,7 @@ class Server:
             return unit
         unit.waiting = tuple(slot.call.label for slot in step.slots if not slot.is_closed)
         if step.status == "open":
-            unit.leave_out("held_back", step.entries)
+            unit.leave_out("held_back", [entry for entry in step.entries if not entry.reading.mixed])
             return unit
         self._respond(unit, step)
         self._answer(unit, step)

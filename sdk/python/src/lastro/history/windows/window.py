@@ -14,7 +14,7 @@ from lastro.history.records import Item, Provider, Summary
 from lastro.history.summaries import refusal_of, summary_message
 from lastro.history.windows.choice import Cut, Outline, fits, outline_of
 from lastro.history.windows.names import unique
-from lastro.history.windows.tail import Tail, is_expired
+from lastro.history.windows.tail import Entry, Tail, is_expired
 from lastro.history.windows.types import Limits, Omission, TurnIndex, Window
 from lastro.history.windows.units import Piece, Unit, join
 
@@ -57,7 +57,9 @@ def window_of(
     tail = Tail(source.backwards(leaf), form=request.form, now=now, apart=apart)
     plain = _settled(tail, source, request)
     chosen, refused = _with_summary(plain, summary)
-    return _window(chosen, instructions, refused)
+    first = chosen.first
+    met = [item for item in tail.instructions if first is None or item.position > first.item.position]
+    return _window(chosen, [*instructions, *met], refused)
 
 
 class _Chosen:
@@ -86,6 +88,12 @@ class _Chosen:
         return len(self.pieces) < sum(unit.count for unit in self.units)
 
     @property
+    def first(self) -> Entry | None:
+        """Give the entry that the tail begins with; None where it begins with the history."""
+        before = self.outline.before(self.cut)
+        return self.outline.entries[before] if 0 < before < len(self.outline.entries) else None
+
+    @property
     def through(self) -> str:
         before = self.outline.before(self.cut)
         return self.outline.entries[before - 1].item.id if before > 0 else ""
@@ -95,10 +103,11 @@ class _Chosen:
         """Give what is missing behind the cut; a result that no unit has belongs to a call in front of it."""
         told = [omission for unit in self.units for omission in unit.omissions]
         known = {omission.item for omission in told} | {id for piece in self.pieces for id in piece.ids}
-        behind = self.outline.entries[self.outline.before(self.cut) :]
-        return told + [
-            Omission(entry.item.id, "left_with_call") for entry in behind if entry.item.id not in known
-        ]
+        entries = self.outline.entries
+        behind = entries[self.outline.before(self.cut) :]
+        told += [Omission(entry.item.id, "left_with_call") for entry in behind if entry.item.id not in known]
+        places = {entry.item.id: place for place, entry in enumerate(entries)}
+        return sorted(told, key=lambda omission: places.get(omission.item, -1))
 
     @property
     def is_trimmed(self) -> bool:
@@ -131,7 +140,11 @@ def _settled(tail: Tail, source: Items, request: Request) -> _Chosen:
 
 def _pin(tail: Tail, source: Items) -> bool:
     """Ask an index for the input of the turn that began before what was read."""
-    if tail.pin is not None or not isinstance(source, TurnIndex) or not len(tail):
+    if (
+        not isinstance(source, TurnIndex)
+        or not len(tail)
+        or (tail.pin is not None and not tail.has(tail.pin))
+    ):
         return False
     opener = source.opener(tail.entries[0].item.id)
     tail.pin = tail.entry_of(opener) if opener else None
