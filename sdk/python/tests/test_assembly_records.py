@@ -23,7 +23,9 @@ from lastro.assembly.records import (
     strictest,
 )
 from lastro.assembly.records.writing import to_json
-from lastro.assembly.rules.pruning import class_of, may_prune
+from lastro.assembly.rendering.turns import items_of
+from lastro.assembly.rules.pruning import may_prune
+from lastro.assembly.rules.situation import class_of
 from lastro.assembly.snapshot import Candidate
 
 SOURCES = Path(lastro.assembly.__file__).parent
@@ -69,6 +71,21 @@ def test_recorded_runs_are_written_as_they_are_read(make: Any) -> None:
     for value in make().world.written:
         record = parse_record(value)
         assert parse_record(to_json(record)) == record
+
+
+@pytest.mark.parametrize("make", [*PUBLISHED, *OTHERS], ids=lambda make: make.__name__)
+def test_no_repr_holds_content(make: Any) -> None:
+    """SD-11: what is printed of records, snapshots and assemblies names ids, never what was said or found."""
+    scenario = make()
+    world = scenario.world
+    graph = world.graph()
+    snapshot = graph.snapshot(world.request(**scenario.asked), scenario.policy)
+    assembly = world.assemble(graph=graph, policy=scenario.policy, **scenario.asked)
+    printed = repr((snapshot, assembly, items_of(assembly)))
+    texts = [value["summary"] for value in world.written if "summary" in value]
+    texts += [part["text"] for value in world.written for part in value.get("parts", ())]
+    texts += [content.decode() for content in assembly.contents.values()]
+    assert not [text for text in texts if text in printed]
 
 
 def test_each_reference_has_its_place() -> None:

@@ -69,7 +69,7 @@ class Assembly:
     assembled: Size
     digest: str
     policy_decisions: tuple[PolicyDecision, ...] = ()
-    contents: Mapping[Reference, bytes] = field(default_factory=dict[Reference, bytes])
+    contents: Mapping[Reference, bytes] = field(default_factory=dict[Reference, bytes], repr=False)
 
 
 @dataclass(frozen=True, slots=True)

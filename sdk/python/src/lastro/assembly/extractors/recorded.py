@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, cast
@@ -23,7 +23,7 @@ class Recorded:
     """An artifact and its result."""
 
     artifact: ToolArtifact
-    payload: bytes
+    payload: bytes = field(repr=False)
 
     @cached_property
     def value(self) -> Json:
@@ -146,7 +146,7 @@ def _named(artifact: str, noun: str) -> str:
 
 
 def _owner(artifact: ToolArtifact) -> dict[str, Json]:
-    return {field.name: getattr(artifact, field.name) for field in fields(Owned) if field.name != "id"}
+    return {one.name: getattr(artifact, one.name) for one in fields(Owned) if one.name != "id"}
 
 
 def _ends(seen: datetime, lives: timedelta | None) -> datetime | None:

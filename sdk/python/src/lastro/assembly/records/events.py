@@ -19,7 +19,7 @@ from lastro.assembly.records.forms import (
 from lastro.assembly.records.graph import Failure, FileRef, Owned, Placed, RetryContract
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Promotion(Placed):
     """The explicit word that a record may be seen beyond its owner (CA-6). It lifts isolation for whom it names.
 
@@ -36,7 +36,7 @@ class Promotion(Placed):
     reason: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MessageFinalized(Placed):
     """A message is final from here on, and so visible as it says."""
 
@@ -44,7 +44,7 @@ class MessageFinalized(Placed):
     message: MessageId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Supersession(Placed):
     """A memory replaces an older one, found out after it was recorded; it points from the new to the old (CA-5)."""
 
@@ -54,7 +54,7 @@ class Supersession(Placed):
     reason: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Conflict(Placed):
     """Two memories disagree; open until a settlement names both (CA-13)."""
 
@@ -63,7 +63,7 @@ class Conflict(Placed):
     reason: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Settlement(Placed):
     """A conflict is decided, with its reason; recency alone is none (CA-13). `kept` None: both stand."""
 
@@ -73,7 +73,7 @@ class Settlement(Placed):
     reason: Annotated[str, Length(most=1_000, least=1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Resolution(Placed):
     """An unresolved call needs nobody's care any more: answered elsewhere, retried by another, given up (CA-12)."""
 
@@ -84,7 +84,7 @@ class Resolution(Placed):
     reason: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RunFinished(Owned):
     """A run reached its final state: a sub-agent's report, files and failure are its parent's from here on (CA-6)."""
 

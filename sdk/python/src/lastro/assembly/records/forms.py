@@ -46,6 +46,15 @@ class To:
     wire: str
 
 
+class Quiet:
+    """A value whose repr says what it is and nothing that it holds: reprs end up in logs (SD-11)."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
 _ID = Pattern(r"[A-Za-z0-9_.:-]{1,64}", "1 to 64 characters of A-Z a-z 0-9 _ . : -")
 _SHA256 = Pattern(r"[0-9a-f]{64}", "64 hexadecimal digits")
 

@@ -34,22 +34,26 @@ from lastro.assembly.records.forms import (
     Name,
     Natural,
     ParticipantId,
+    Quiet,
     RunId,
     Share,
     Text,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Record(Quiet):
     """What every record has: an id, unique among those of its type in the workspace."""
 
     wire: ClassVar[str] = ""
     id: Id
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id})"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handle:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Handle(Quiet):
     """An identifier of a person: type, value and, for some types, a namespace."""
 
     type: Name
@@ -57,7 +61,7 @@ class Handle:
     scope: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Conversation(Record):
     """A conversation, with the company's own id of it, and whom it is with."""
 
@@ -67,7 +71,7 @@ class Conversation(Record):
     recorded_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Placed(Record):
     """What stands in a conversation; `recorded_at` is when it came to be, by the host's clock."""
 
@@ -75,7 +79,7 @@ class Placed(Record):
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Branch(Placed):
     """A path through a conversation; it has its parent's records up to the fork message, without a copy."""
 
@@ -84,7 +88,7 @@ class Branch(Placed):
     fork_message: MessageId | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Participant(Placed):
     """Who takes part: a model under a profile, a person, a moderator."""
 
@@ -93,7 +97,7 @@ class Participant(Placed):
     name: Name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Owned(Placed):
     """Whose a record is and who may see it. `message` is the one at which it came to be; without it, its time counts.
 
@@ -113,8 +117,8 @@ class Owned(Placed):
     privacy: Privacy = "internal"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Part(Quiet):
     """A part of a message: a text, or something else by its address or its base64 data."""
 
     kind: Literal["text", "image", "audio", "file"] = "text"
@@ -125,7 +129,7 @@ class Part:
     name: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Message(Owned):
     """What was visibly said. One that is not final is its own participant's alone (CA-6)."""
 
@@ -137,7 +141,7 @@ class Message(Owned):
     visibility: Visibility = "branch"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelRun(Owned):
     """One attempt to generate, at a route, for a participant; its own id is in `run` of what it makes."""
 
@@ -148,8 +152,8 @@ class ModelRun(Owned):
     provider_metadata: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Payload:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Payload(Quiet):
     """Raw bytes: either a JSON value (a text stands for its own bytes), or what a PUT brings, by size and digest."""
 
     value: Json = None
@@ -158,7 +162,7 @@ class Payload:
     media_type: Name = "application/json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolCall(Owned):
     """A call that a run asked for. `round` counts the run's responses: calls of one round are answered together."""
 
@@ -169,8 +173,8 @@ class ToolCall(Owned):
     provider_metadata: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Failure(Quiet):
     """An error of a tool as a runtime needs it: a code, a message, whether trying again makes sense."""
 
     code: Name
@@ -178,8 +182,8 @@ class Failure:
     retryable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryContract:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RetryContract(Quiet):
     """What a retry needs: the tool, not before when, how often still, under which key, and with which arguments."""
 
     tool: Name
@@ -190,7 +194,7 @@ class RetryContract:
     needs: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolArtifact(Owned):
     """The raw evidence of one call, stored before anything is cut for display (CA-4).
 
@@ -211,8 +215,8 @@ class ToolArtifact(Owned):
     context: ContextClass = "operational"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Locator:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Locator(Quiet):
     """Where in an artifact's result something stands, and the SHA-256 of what stood there (CA-5).
 
     Exactly one of: a JSON pointer (digest over canonical JSON), lines from 1 with both ends, bytes from 0 without
@@ -226,8 +230,8 @@ class Locator:
     digest: Digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Confidence(Quiet):
     """How sure a memory is, from 0 to 1, who says so and why."""
 
     value: Share
@@ -235,7 +239,7 @@ class Confidence:
     reason: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolMemory(Owned):
     """The compact form of some evidence (CA-5): a decision on top of artifacts, which it names and points into.
 
@@ -265,8 +269,8 @@ class ToolMemory(Owned):
     context: ContextClass = "epistemic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Skill(Quiet):
     """A skill that a run has loaded, and the tools it brought."""
 
     name: Name
@@ -275,7 +279,7 @@ class Skill:
     tools: Annotated[tuple[Name, ...], Count(most=200)] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SkillState(Owned):
     """What is loaded during a run: planning context, which ends with it (CA-8b). A later one replaces it."""
 
@@ -284,7 +288,7 @@ class SkillState(Owned):
     plan: Annotated[tuple[Line, ...], Count(most=100)] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContinuationCheckpoint(Owned):
     """State of a runtime between two actions, not messages (CA-2): what it waits for and what a resume must have."""
 
@@ -295,8 +299,8 @@ class ContinuationCheckpoint(Owned):
     messages: Annotated[tuple[MessageId, ...], Count(most=200)] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRef:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FileRef(Quiet):
     """A file that a run made: its id where the host keeps it, and its name."""
 
     id: Name

@@ -25,5 +25,5 @@ def _written(member: Any) -> Any:
     if isinstance(member, datetime):
         return member.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(member, tuple):
-        return [_written(element) for element in cast("tuple[Any, ...]", member)]
+        return [_written(element) for element in cast("tuple[object, ...]", member)]
     return _members(member) if is_dataclass(member) else member

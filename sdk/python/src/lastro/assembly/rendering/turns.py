@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, cast
 
@@ -22,7 +22,7 @@ class Item:
 
     reference: Reference
     form: Form
-    line: Line | None = None
+    line: Line | None = field(default=None, repr=False)
     message: Message | None = None
 
 
@@ -39,7 +39,7 @@ class Answered:
     """A call of the current run with its result: shown as a call and its result, since the run goes on from there."""
 
     call: ToolCall
-    result: str
+    result: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ def is_unresolved(candidate: Candidate) -> bool:
 
 
 def is_recovery(candidate: Candidate, situation: Situation) -> bool:
-    """Say whether a record is never left out for its age, class or size: unresolved, or the checkpoint of the resume."""
+    """Say whether no age, class or size leaves a record out: unresolved, or the checkpoint of the resume."""
     return is_unresolved(candidate) or candidate.record is situation.checkpoint
 
 
