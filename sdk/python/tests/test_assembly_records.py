@@ -13,6 +13,7 @@ from scenarios.others import OTHERS
 from scenarios.published import PUBLISHED
 
 import lastro.assembly
+from lastro.assembly.errors import RecordsInvalid
 from lastro.assembly.policy import Policy, PolicyUnknown, allowed, policy_of, when_stale
 from lastro.assembly.records import (
     RECORD_TYPES,
@@ -24,6 +25,7 @@ from lastro.assembly.records import (
 )
 from lastro.assembly.records.writing import to_json
 from lastro.assembly.rendering.turns import items_of
+from lastro.assembly.request import parse_request
 from lastro.assembly.rules.pruning import may_prune
 from lastro.assembly.rules.situation import class_of
 from lastro.assembly.snapshot import Candidate
@@ -134,13 +136,41 @@ WHOLE: list[tuple[str, str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("why", "kind", "members", "pointer"), WHOLE, ids=[row[0] for row in WHOLE])
 def test_a_record_holds_as_a_whole(why: str, kind: str, members: dict[str, Any], pointer: str) -> None:
     """CA-2, CA-4: members that are each right and do not go together are refused at their place."""
-    from lastro.assembly.errors import RecordsInvalid
-
     world = World()
     world.add(kind, "x", **members)
     with pytest.raises(RecordsInvalid) as refused:
         parse_record(world.written[-1])
     assert pointer in [problem.pointer for problem in refused.value.problems]
+
+
+ASKED = {
+    "conversation": "talk",
+    "branch": "main",
+    "participant": "lead",
+    "route": "openai",
+    "as_of": "2026-03-02T09:00:00Z",
+}
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("no branch", {"branch": None}, "/branch"),
+    ("an unknown kind", {"kind": "chatty"}, "/kind"),
+    ("a budget below nothing", {"budget_tokens": -1}, "/budget_tokens"),
+    ("a budget that is true", {"budget_bytes": True}, "/budget_bytes"),
+    ("a moment without a zone", {"as_of": "2026-03-02T09:00:00"}, "/as_of"),
+    ("another's workspace", {"workspace": "theirs"}, "/workspace"),
+    ("an id that is none", {"need_exact": ["a b"]}, "/need_exact/0"),
+    ("a resume without its checkpoint", {"kind": "parent_resume"}, "/checkpoint"),
+    ("a child without its run", {"kind": "subagent_child"}, "/run"),
+    ("a send without parents", {"kind": "branch_send"}, "/parents"),
+]
+
+
+@pytest.mark.parametrize(("why", "change", "pointer"), WRONG, ids=[row[0] for row in WRONG])
+def test_a_request_has_its_form(why: str, change: dict[str, Any], pointer: str) -> None:
+    """CA-9, CA-10: every problem has its place; without it the same request is read, and its workspace is ours."""
+    with pytest.raises(RecordsInvalid) as refused:
+        parse_request({**ASKED, **change}, workspace="ours")
+    assert [problem.pointer for problem in refused.value.problems] == [pointer]
+    assert parse_request(ASKED, workspace="ours").workspace == "ours"
 
 
 def test_classes_are_ordered() -> None:

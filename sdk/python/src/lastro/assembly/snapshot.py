@@ -7,7 +7,7 @@ are not in it: a reader gives them, and is asked only for those that every rule 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from lastro.assembly.records import (
     ContinuationCheckpoint,
@@ -22,6 +22,17 @@ from lastro.assembly.records import (
     ToolCall,
     ToolMemory,
     reference_to,
+)
+from lastro.assembly.records.forms import (
+    BranchId,
+    ConversationId,
+    Count,
+    Id,
+    MessageId,
+    Name,
+    Natural,
+    ParticipantId,
+    RunId,
 )
 
 Form = Literal["message", "memory", "raw", "recovery", "stale_marker", "hint", "skill"]
@@ -55,24 +66,25 @@ class AssemblyRequest:
     """For whom and what a context is assembled (CA-9). Without a budget there is no bound but the policy's.
 
     `run` is the run that will see it; `answers` the message being answered; `parents` the explicit parents of a
-    `branch_send`; `need_exact` ids of artifacts or memories whose exact content is needed.
+    `branch_send`; `need_exact` ids of artifacts or memories whose exact content is needed. `workspace` is the caller's,
+    never the request's own word; whoever takes a request also makes sure that `run` is of the participant.
     """
 
     workspace: str = ""
-    conversation: str
-    branch: str
-    participant: str
+    conversation: ConversationId
+    branch: BranchId
+    participant: ParticipantId
     kind: RuntimeKind = "chat"
-    route: str
-    run: str | None = None
-    answers: str | None = None
-    checkpoint: str | None = None
-    parents: tuple[str, ...] = ()
-    budget_tokens: int | None = None
-    budget_bytes: int | None = None
-    skills: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    need_exact: tuple[str, ...] = ()
+    route: Name
+    run: RunId | None = None
+    answers: MessageId | None = None
+    checkpoint: Id | None = None
+    parents: Annotated[tuple[MessageId, ...], Count(most=100)] = ()
+    budget_tokens: Natural | None = None
+    budget_bytes: Natural | None = None
+    skills: Annotated[tuple[Name, ...], Count(most=100)] = ()
+    tools: Annotated[tuple[Name, ...], Count(most=500)] = ()
+    need_exact: Annotated[tuple[Id, ...], Count(most=200)] = ()
     as_of: datetime
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from lastro.assembly.errors import Problem, RecordsInvalid
 from lastro.assembly.records.checks import problems_of
@@ -61,6 +61,7 @@ RECORD_TYPES: Mapping[str, type[Record]] = {
 }
 """Every record that a host may write, by its `type`. Assemblies and decisions of policy are not among them (CA-1)."""
 
+T = TypeVar("T")
 _Read = Callable[[Any, str], Any]
 _FAR = 4_000
 
@@ -87,6 +88,14 @@ def parse_record(value: Any, *, pointer: str = "") -> Record:
     if record is None:
         raise RecordsInvalid(problems)
     return record
+
+
+def parse_shape(kind: type[T], value: Any, *, pointer: str = "") -> T:
+    """Read another dataclass whose members have forms, such as a request; raises RecordsInvalid."""
+    try:
+        return cast(T, _nested(kind)(value, pointer))
+    except _Wrong as wrong:
+        raise RecordsInvalid(wrong.problems) from None
 
 
 def _tried(value: Any, pointer: str) -> tuple[Record | None, tuple[Problem, ...]]:
