@@ -4,10 +4,11 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from runtime_graphs import World, at, outcomes
+from runtime_graphs import START, World, at, outcomes
 from scenarios import Scenario
 from scenarios.others import OTHERS
 from scenarios.published import PUBLISHED
@@ -225,6 +226,19 @@ def test_a_hint_says_nothing_of_what_it_withholds() -> None:
     assert "MARK" not in text
     assert "withheld mem-1 search" in text
     assert "the unread count" in text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "age"),
+    [(-5, "0min"), (0, "0min"), (59, "59min"), (60, "1h"), (47 * 60, "47h"), (48 * 60, "2d")],
+)
+def test_a_marker_tells_its_age(minutes: int, age: str) -> None:
+    """CA-8: how old a stale observation is, since a model has no clock to compare a time with."""
+    world = World()
+    world.memory("mem-1", freshness="bounded", stale_after=at(0), observed_at=at(100), about="unread")
+    assembly = world.assemble(as_of=START + timedelta(minutes=100 + minutes))
+    (item,) = items_of(assembly)
+    assert item.line == {"stale": "mem-1", "about": "unread", "tool": "search", "age": age}
 
 
 def test_items_carry_the_same_as_data() -> None:

@@ -35,10 +35,12 @@ _PLAIN: Mapping[str, tuple[str, ...]] = {
     "from": (),
     "ask_again": ("ask",),
     "seen": ("seen",),
+    "age": ("age",),
+    "skills": ("skills",),
 }
 _SAYINGS = frozenset({"says", "about", "content"})
 _LINE_ENDS = re.compile("[\u0085\u2028\u2029]")
-_WORD = re.compile(r"[A-Za-z0-9_.:,-]{1,256}")
+_WORD = re.compile(r"[A-Za-z0-9_.:,@-]{1,512}")
 _AGING = frozenset({"volatile", "session", "bounded"})
 
 
@@ -47,12 +49,22 @@ class _Shown:
     candidate: Candidate
     standing: Standing
     content: bytes | None
+    as_of: datetime | None
 
 
-def line_of(candidate: Candidate, standing: Standing, *, content: bytes | None = None) -> Line:
-    """Give what is shown of a record that is no message, in the form in which it stands."""
+def line_of(
+    candidate: Candidate,
+    standing: Standing,
+    *,
+    content: bytes | None = None,
+    as_of: datetime | None = None,
+) -> Line:
+    """Give what is shown of a record that is no message, in the form in which it stands.
+
+    Without `as_of` a marker of staleness gives the time instead of the age: never less than what is shown later.
+    """
     form = "recovery" if isinstance(candidate.record, ContinuationCheckpoint) else standing.form
-    line = _FORMS[form](_Shown(candidate, standing, content))
+    line = _FORMS[form](_Shown(candidate, standing, content, as_of))
     if standing.conflicts:
         line["conflicts_with"] = ",".join(standing.conflicts)
     return {name: value for name, value in line.items() if not _is_empty(value)}
@@ -92,6 +104,16 @@ def moment(value: datetime | None) -> str | None:
         return None
     utc = value.astimezone(UTC)
     return utc.strftime("%Y-%m-%dT%H:%MZ" if not utc.second else "%Y-%m-%dT%H:%M:%SZ")
+
+
+def age(seen: datetime, as_of: datetime | None) -> str | None:
+    """Write how old an observation is, in whole minutes, hours or days: a model has no clock to compare a time with."""
+    if as_of is None:
+        return moment(seen)
+    minutes = max(int((as_of - seen).total_seconds()) // 60, 0)
+    if minutes < 60:
+        return f"{minutes}min"
+    return f"{minutes // 60}h" if minutes < 48 * 60 else f"{minutes // 1_440}d"
 
 
 def text_of(content: bytes) -> Line:
@@ -136,7 +158,7 @@ def _marker(shown: _Shown) -> Line:
         "stale": record.id,
         "about": record.about,
         "tool": _tools(record) if not record.revalidate_with else None,
-        "seen": moment(record.observed_at),
+        "age": age(record.observed_at, shown.as_of),
         "ask_again": ",".join(record.revalidate_with),
     }
 
@@ -236,7 +258,7 @@ def _finished(record: RunFinished, standing: Standing) -> Line:
 def _skill(shown: _Shown) -> Line:
     record = cast(SkillState, shown.candidate.record)
     names = [f"{skill.name}@{skill.version}" if skill.version else skill.name for skill in record.skills]
-    return {"skills": names, "plan": list(record.plan)}
+    return {"skills": ",".join(names), "plan": list(record.plan)}
 
 
 _FORMS: Mapping[str, Callable[[_Shown], Line]] = {

@@ -89,7 +89,9 @@ def _item(decision: Decision, assembly: Assembly) -> Item:
 
 def _line(decision: Decision, assembly: Assembly) -> Line:
     standing = cast(Standing, decision.verdict)
-    return line_of(decision.candidate, standing, content=assembly.contents.get(decision.reference))
+    content = assembly.contents.get(decision.reference)
+    as_of = datetime.fromisoformat(assembly.as_of)
+    return line_of(decision.candidate, standing, content=content, as_of=as_of)
 
 
 def _said(decision: Decision, request: AssemblyRequest, participants: Mapping[str, Participant]) -> Said:
