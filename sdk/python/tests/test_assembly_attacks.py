@@ -247,6 +247,20 @@ def test_references_and_conflicts_keep_a_batch_out() -> None:
         RuntimeGraph(words).record([*records, other])
 
 
+def test_nothing_leads_from_one_conversation_to_another() -> None:
+    """CA-3, CA-21: another conversation's record answers as one that is not there."""
+    world = World()
+    world.memory("mem-1")
+    world.add("conversation", "talk-2", conversation="ticket-2")
+    world.add("branch", "main-2", conversation="talk-2")
+    world.memory("mem-2", supersedes=["mem-1"])
+    graph = world.graph()
+    stranger = {**world.written[-1], "id": "mem-3", "conversation": "talk-2", "branch": "main-2"}
+    with pytest.raises(UnknownReference) as refused:
+        graph.record([parse_record(stranger)])
+    assert refused.value.pointer == "/records/0/participant"
+
+
 def test_time_is_told_the_same_in_every_zone() -> None:
     """CA-18: a time with another offset is the same time."""
     world = World()

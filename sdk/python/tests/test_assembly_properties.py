@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runtime_graphs import World, changed, outcomes
+from runtime_graphs import World, changed, memory_named, outcomes
 from runtime_graphs.made_up import reordered, worlds
 
 from lastro.assembly.assembler import why
@@ -165,6 +165,30 @@ def test_why_says_what_was_decided(world: World, kind: str, branch: str) -> None
         assert told.outcome == ("included" if decision.form else "omitted")
         assert told.rules[-1].outcome == (decision.reason or "passed")
         assert all(rule.outcome == "passed" for rule in told.rules[:-1])
+
+
+def test_why_tells_of_what_lay_beyond() -> None:
+    """CA-17: of a record that was only counted, the rule that would leave it out, else the bound; or that it is gone."""
+    world = World()
+    world.memory("mem-old")
+    world.memory("mem-theirs", participant="other", run=None, artifacts=["art-mem-old"])
+    world.memory("mem-new")
+    graph, request = world.graph(), world.request()
+    whole = {one.reference: one for one in graph.snapshot(request, changed()).candidates}
+    policy = changed(candidates=1)
+    bounded = graph.snapshot(request, policy)
+    told = {
+        name: why(
+            request, bounded, policy, reference=memory_named(name), beyond=whole.get(memory_named(name))
+        )
+        for name in ("mem-old", "mem-theirs", "mem-new", "mem-gone")
+    }
+    assert {name: one.reason or one.outcome for name, one in told.items()} == {
+        "mem-old": "candidate_limit",
+        "mem-theirs": "not_visible",
+        "mem-new": "included",
+        "mem-gone": "absent",
+    }
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,9 @@ def test_a_scheduled_task_sees_no_private_state_that_it_does_not_name(world: Wor
     assert outcome(world.assemble(), "mem-1") == outcome(world.assemble(), "mem-2") == "memory"
     found = outcomes(world.assemble(kind="scheduled"))
     assert found["mem-1"] == found["mem-2"] == "privacy_route"
+    world.artifact("a3", privacy="personal")
+    world.memory("mem-3", artifacts=["a3"])
+    assert outcome(world.assemble(kind="scheduled"), "mem-3") == "privacy_route"
     named = outcomes(world.assemble(kind="scheduled", need_exact=("mem-1", "mem-2")))
     assert named["mem-1"] == named["mem-2"] == "memory"
 

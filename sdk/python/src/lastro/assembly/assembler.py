@@ -47,21 +47,38 @@ def assemble(request: AssemblyRequest, snapshot: Snapshot, policy: Policy, *, re
     return _account(situation, settled, contents)
 
 
-def why(request: AssemblyRequest, snapshot: Snapshot, policy: Policy, *, reference: Reference) -> Explanation:
+def why(
+    request: AssemblyRequest,
+    snapshot: Snapshot,
+    policy: Policy,
+    *,
+    reference: Reference,
+    beyond: Candidate | None = None,
+) -> Explanation:
     """Say why a record was shown or not: what each rule says of it, evaluated again (CA-17).
 
-    The snapshot is the one of that assembly's position, with the record among its candidates.
+    The snapshot is the one of that assembly's position. `beyond` is the record where it is not among its candidates:
+    then no rule but the bound on their number may have left it out.
     """
     situation = Situation(request, snapshot, policy, admits)
     decided = {decision.reference: decision for decision in _decided(situation)}
     decision = decided.get(reference)
     if decision is None:
-        return Explanation(reference, "absent")
+        return _explained_beyond(beyond, situation) if beyond else Explanation(reference, "absent")
     said = [_said(rule, verdict) for rule, verdict in verdicts(decision.candidate, situation)]
     if said[-1].form:
         said.append(_said("budget", decision.verdict))
     outcome: Literal["included", "omitted"] = "included" if decision.form else "omitted"
     return Explanation(reference, outcome, decision.form, decision.reason, tuple(said))
+
+
+def _explained_beyond(candidate: Candidate, situation: Situation) -> Explanation:
+    said = [_said(rule, verdict) for rule, verdict in verdicts(candidate, situation)]
+    last = verdict_of(candidate, situation)
+    if isinstance(last, Standing):
+        last = Omission("candidate_limit")
+        said.append(_said("gathering", last))
+    return Explanation(candidate.reference, "omitted", None, last.reason, tuple(said))
 
 
 def _said(rule: str, verdict: Verdict) -> RuleSaid:

@@ -13,6 +13,7 @@ from lastro.assembly.records import (
     Record,
     Reference,
     ToolArtifact,
+    conversation_of,
     reference_to,
     require_acyclic,
     require_known,
@@ -55,7 +56,7 @@ class RuntimeGraph:
 
         Raises UnknownReference, SupersessionCycle, RecordConflict.
         """
-        require_known(records, is_stored=lambda reference: reference in self._records)
+        require_known(records, stored=self._conversation)
         require_acyclic(records, stored=self._older)
         new: dict[Reference, Record] = {}
         for one in records:
@@ -83,6 +84,10 @@ class RuntimeGraph:
         seen = self.position if position is None else position
         facts = Facts([record for at, record in self._records.values() if at <= seen], self)
         return facts.snapshot(request, policy, position=seen)
+
+    def _conversation(self, reference: Reference) -> str | None:
+        found = self._records.get(reference)
+        return conversation_of(found[1]) if found else None
 
     def _older(self, memory: str) -> Iterator[str]:
         for _, record in self._records.values():

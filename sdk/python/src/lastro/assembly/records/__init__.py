@@ -44,6 +44,7 @@ from lastro.assembly.records.parsing import RECORD_TYPES as RECORD_TYPES
 from lastro.assembly.records.parsing import parse_record as parse_record
 from lastro.assembly.records.parsing import parse_records as parse_records
 from lastro.assembly.records.references import Reference as Reference
+from lastro.assembly.records.references import conversation_of as conversation_of
 from lastro.assembly.records.references import reference_to as reference_to
 from lastro.assembly.records.references import references_of as references_of
 from lastro.assembly.records.references import require_acyclic as require_acyclic

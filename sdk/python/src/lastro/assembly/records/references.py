@@ -6,7 +6,7 @@ from typing import cast
 
 from lastro.assembly.errors import SupersessionCycle, UnknownReference
 from lastro.assembly.records.events import Promotion, Supersession
-from lastro.assembly.records.graph import Record, ToolMemory
+from lastro.assembly.records.graph import Placed, Record, ToolMemory
 from lastro.assembly.records.parsing import references_in
 
 
@@ -35,16 +35,26 @@ def references_of(record: Record, pointer: str = "") -> Iterator[tuple[str, Refe
         yield f"{pointer}/record", Reference(record.record_type, record.record)
 
 
+def conversation_of(record: Record) -> str:
+    """Give the conversation that a record belongs to; a conversation belongs to itself."""
+    return record.conversation if isinstance(record, Placed) else record.id
+
+
 def require_known(
-    records: Iterable[Record], *, is_stored: Callable[[Reference], bool], pointer: str = "/records"
+    records: Iterable[Record], *, stored: Callable[[Reference], str | None], pointer: str = "/records"
 ) -> None:
-    """Refuse a reference to a record that is neither stored nor earlier in the batch (CA-3): UnknownReference."""
-    earlier: set[Reference] = set()
+    """Refuse a reference to a record that is neither stored nor earlier in the batch (CA-3): UnknownReference.
+
+    `stored` gives the conversation of a stored record, None where it is not there. Another conversation's record
+    answers as one that is not there: nothing may lead from one to the other, so that erasing one breaks none.
+    """
+    earlier: dict[Reference, str] = {}
     for number, record in enumerate(records):
+        own = conversation_of(record)
         for place, reference in references_of(record, f"{pointer}/{number}"):
-            if reference not in earlier and not is_stored(reference):
+            if (earlier.get(reference) or stored(reference)) != own:
                 raise UnknownReference(place)
-        earlier.add(reference_to(record))
+        earlier[reference_to(record)] = own
 
 
 def replaced_by(record: Record) -> tuple[str, tuple[str, ...]] | None:

@@ -60,13 +60,21 @@ def _as_hint(candidate: Candidate, standing: Standing) -> Verdict:
     return standing
 
 
+def _is_answered(candidate: Candidate, situation: Situation) -> bool:
+    return isinstance(candidate.record, Message) and candidate.record.id == situation.request.answers
+
+
 def _is_withheld_from_schedule(candidate: Candidate, situation: Situation) -> bool:
     record, request = candidate.record, situation.request
-    if request.kind != "scheduled" or is_needed_exact(candidate, situation) or record.id == request.answers:
+    if (
+        request.kind != "scheduled"
+        or is_needed_exact(candidate, situation)
+        or _is_answered(candidate, situation)
+    ):
         return False
     who = situation.snapshot.participants.get(record.participant or "")
     is_persons = who is not None and who.kind == "person" and record.visibility == "participant"
-    is_private = strictness(record.privacy) >= strictness("personal")
+    is_private = strictness(effective_privacy(candidate, situation)[0]) >= strictness("personal")
     return not is_recovery(candidate, situation) and (
         is_persons or (is_private and isinstance(record, ToolMemory | ToolArtifact))
     )
