@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runtime_graphs import POLICY, World
 from scenarios.others import table as csv_table
@@ -192,7 +192,7 @@ JSON = st.recursive(
 
 
 @given(value=JSON | st.text(alphabet='ab,;\n\t"1\ud800', max_size=60), escaped=st.sampled_from((True, False)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_result_breaks_an_extractor(value: Any, escaped: object) -> None:
     """CA-5, X6: whatever a tool returns; each memory can be recorded, sent, and found again in its artifact."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=bool(escaped))

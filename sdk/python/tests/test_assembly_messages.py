@@ -269,3 +269,20 @@ def test_a_payload_that_is_no_text_is_not_torn() -> None:
     assert base64.b64encode(world.payloads["a1"]).decode() in text
     world.payloads = {"a1": b"other bytes"}
     assert outcomes(world.assemble(need_exact=("a1",)))["a1"] == "broken_provenance"
+
+
+@pytest.mark.parametrize("make", [*PUBLISHED, *OTHERS], ids=lambda make: make.__name__)
+def test_nothing_is_written_into_the_transcript(make: Callable[[], Scenario]) -> None:
+    """CA-20: assembling and rendering add no record, and what was said is sent as it was said."""
+    scenario = make()
+    graph = scenario.world.graph()
+    position = graph.position
+    before = graph.snapshot(scenario.world.request(**scenario.asked), scenario.policy)
+    assembly = scenario.world.assemble(graph=graph, policy=scenario.policy, **scenario.asked)
+    request = scenario.world.request(**scenario.asked)
+    messages = messages_for("openai.chat", assembly, request, participants=before.participants)
+    assert graph.position == position
+    assert graph.snapshot(request, scenario.policy) == before
+    said = {part["text"] for value in scenario.world.written for part in value.get("parts", ())}
+    sent = [message["content"] for message in messages if FRAME not in str(message["content"])]
+    assert all(any(content.endswith(text) for text in said) for content in sent)

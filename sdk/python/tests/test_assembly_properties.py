@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runtime_graphs import World, changed, memory_named, outcomes
 from runtime_graphs.made_up import reordered, worlds
@@ -51,7 +51,7 @@ def promotions(world: World) -> dict[str, list[Promotion]]:
 
 
 @given(world=worlds(), kind=KINDS, branch=BRANCHES, limit=st.integers(1, 80))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_candidate_has_one_outcome(world: World, kind: str, branch: str, limit: int) -> None:
     """CA-15: one outcome each, and the counts add up to all that there is."""
     assembly = world.assemble(kind=kind, branch=branch, policy=changed(candidates=limit))
@@ -64,7 +64,7 @@ def test_every_candidate_has_one_outcome(world: World, kind: str, branch: str, l
 
 
 @given(world=worlds(), kind=KINDS, branch=BRANCHES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_of_others_ever_appears(world: World, kind: str, branch: str) -> None:
     """CA-2, CA-6: told again from the records alone, with every class allowed on the route."""
     promoted = promotions(world)
@@ -91,7 +91,7 @@ def test_nothing_of_others_ever_appears(world: World, kind: str, branch: str) ->
 
 
 @given(world=worlds())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_of_another_workspace_appears(world: World) -> None:
     """CA-11, PL-1: asked for another workspace, the same records answer as if they were not there."""
     graph = world.graph()
@@ -102,7 +102,7 @@ def test_nothing_of_another_workspace_appears(world: World) -> None:
 
 
 @given(world=worlds(), limit=st.integers(1, 12), tokens=st.integers(0, 60))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_unresolved_recovery_is_always_there(world: World, limit: int, tokens: int) -> None:
     """CA-12: under every limit, route and budget that the protected minimum fits."""
     world.artifact("open", status="failed", privacy="secret")
@@ -127,7 +127,7 @@ def minimum_of(world: World, *, policy_limit: int) -> int:
 
 
 @given(world=worlds(), kind=KINDS, branch=BRANCHES, random=st.randoms(use_true_random=False))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_order_of_recording_changes_no_digest(
     world: World, kind: str, branch: str, random: Random
 ) -> None:
@@ -140,7 +140,7 @@ def test_the_order_of_recording_changes_no_digest(
 
 
 @given(world=worlds(), branch=BRANCHES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_replaced_memory_never_appears_beside_its_replacement(world: World, branch: str) -> None:
     """CA-13: while a replacement is selectable, what it replaces is in no form there."""
     assembly = world.assemble(branch=branch, policy=OPEN)
@@ -152,7 +152,7 @@ def test_a_replaced_memory_never_appears_beside_its_replacement(world: World, br
 
 
 @given(world=worlds(), kind=KINDS, branch=BRANCHES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_why_says_what_was_decided(world: World, kind: str, branch: str) -> None:
     """CA-17: evaluated again, each record has the outcome that it had, and the rule that decided is named."""
     graph = world.graph()
@@ -168,7 +168,7 @@ def test_why_says_what_was_decided(world: World, kind: str, branch: str) -> None
 
 
 def test_why_tells_of_what_lay_beyond() -> None:
-    """CA-17: of a record that was only counted, the rule that would leave it out, else the bound; or that it is gone."""
+    """CA-17: of a record only counted, the rule that would leave it out, else the bound; or that it is gone."""
     world = World()
     world.memory("mem-old")
     world.memory("mem-theirs", participant="other", run=None, artifacts=["art-mem-old"])
@@ -205,7 +205,7 @@ def test_a_digest_is_the_same_in_every_process(zone: str, seed: str) -> None:
 
 
 @given(world=worlds())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_graph_at_a_position_is_what_it_was(world: World) -> None:
     """CA-16, CA-18: what was recorded later changes no assembly of an earlier position."""
     graph = world.graph()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from runtime_graphs import World, at
 from runtime_graphs.made_up import worlds
 from scenarios.others import OTHERS
@@ -59,7 +59,7 @@ def test_the_server_alone_writes_what_was_seen() -> None:
 
 
 @given(world=worlds())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_records_are_written_as_they_are_read(world: World) -> None:
     """CA-3: reading and writing lose nothing and add nothing."""
     for value in world.written:
