@@ -257,7 +257,7 @@ def test_a_memory_is_as_private_as_its_artifacts(world: World) -> None:
     rule = Lowering(tool="calendar.free_busy", was="oauth", to="internal", why="times only")
     lowered = world.assemble(policy=changed(lower_privacy=(rule,)))
     assert outcome(lowered, "mem-1") == "memory"
-    (decision,) = lowered.policy_decisions
+    (decision,) = (one for one in lowered.policy_decisions if one.rule == "lower_privacy")
     assert (decision.rule, decision.outcome, decision.version) == ("lower_privacy", "calendar.free_busy", 4)
     assert decision.references == (Reference("tool_memory", "mem-1"),)
     raised = Lowering(tool="calendar.free_busy", was="oauth", to="secret", why="it only lowers")
@@ -561,6 +561,28 @@ def test_a_lineage_is_a_loop_over_branches() -> None:
     assert len(lineage_of("b200", forks, depth=1_000)) == 201
     circle = {"a": Fork("b", (START, "m")), "b": Fork("a", (START, "m"))}
     assert set(lineage_of("a", circle, depth=64)) == {"a", "b"}
+
+
+def test_a_policy_tells_what_it_brought_about(world: World) -> None:
+    """CA-1: each rule with its outcome, the policy's version, and the records that it is about."""
+    world.memory("mem-1", privacy="oauth")
+    world.memory("mem-2", freshness="bounded", stale_after=at(1))
+    world.memory("mem-3", participant="other", run="run-o")
+    world.memory("mem-5")
+    world.memory("mem-4", conflicts_with=["mem-5"])
+    told = {
+        (one.rule, one.outcome): [name.id for name in one.references]
+        for one in world.assemble().policy_decisions
+    }
+    artifacts = [f"art-mem-{number}" for number in (1, 2, 4, 5)]
+    assert told == {
+        ("privacy_and_route", "hint"): ["mem-1"],
+        ("freshness", "stale_marker"): ["mem-2"],
+        ("visibility", "not_visible"): ["art-mem-3", "mem-3"],
+        ("contradiction", "shown_as_conflicting"): ["mem-4", "mem-5"],
+        ("need_of_raw", "not_needed_raw"): artifacts,
+    }
+    assert {(one.policy, one.version) for one in world.assemble().policy_decisions} == {("support", 4)}
 
 
 def test_the_policy_of_these_tests_is_the_documents() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
+from lastro.assembly.decisions import policy_decisions
 from lastro.assembly.errors import CheckpointMissing
 from lastro.assembly.locators import content_at, digest_of, repaired
 from lastro.assembly.policy import Policy
@@ -19,7 +20,6 @@ from lastro.assembly.results import (
     Assembly,
     Decision,
     Explanation,
-    PolicyDecision,
     RuleSaid,
 )
 from lastro.assembly.rules import admits, verdict_of, verdicts
@@ -163,7 +163,7 @@ def _account(
         naive=situation.snapshot.naive,
         assembled=_size(selected),
         digest=_digest(situation, decisions, omitted, branches),
-        policy_decisions=_policy_decisions(decisions, situation.policy),
+        policy_decisions=policy_decisions(decisions, situation.policy),
         contents=contents,
     )
 
@@ -198,14 +198,6 @@ def _size(selected: Iterable[Decision]) -> Size:
     ]
     is_framed = any(decision.form != "message" for decision in selected)
     return sum(sizes, FRAME_SIZE if is_framed else Size())
-
-
-def _policy_decisions(decisions: Iterable[Decision], policy: Policy) -> tuple[PolicyDecision, ...]:
-    return tuple(
-        PolicyDecision("lower_privacy", policy.name, policy.version, verdict.lowered, (decision.reference,))
-        for decision in decisions
-        if isinstance(verdict := decision.verdict, Standing) and verdict.lowered
-    )
 
 
 def _digest(
