@@ -32,7 +32,7 @@ _HEADS = frozenset({"memory", "stale", "withheld", "raw", "open", "resume", "rep
 _PLAIN: Mapping[str, tuple[str, ...]] = {
     "tool": (),
     "status": (),
-    "from": (),
+    "from": ("from",),
     "ask_again": ("ask",),
     "seen": ("seen",),
     "age": ("age",),
@@ -129,7 +129,14 @@ def _memory(shown: _Shown) -> Line:
     if isinstance(record, RunFinished):
         return _finished(record, shown.standing)
     memory = cast(ToolMemory, record)
-    return {"memory": memory.id, "tool": _tools(memory), **_seen(memory), **_said(memory, shown.standing)}
+    child = memory.participant if memory.parent_run else None
+    return {
+        "memory": memory.id,
+        "tool": _tools(memory),
+        "from": child,
+        **_seen(memory),
+        **_said(memory, shown.standing),
+    }
 
 
 def _said(record: ToolMemory, standing: Standing) -> Line:
