@@ -12,7 +12,7 @@ from django.conf import settings
 from agentstate.documents import DECIDING
 from agentstate.models import State
 from agentstate.types import StateRow
-from workspaces import coherence, documents
+from workspaces import coherence, documents, rehashing
 from workspaces.access import workspaces_with
 from workspaces.documents import Live
 from workspaces.hotstore import Name, name_of
@@ -22,8 +22,8 @@ from workspaces.types import WorkspaceRef
 
 WRITER_WAITS = "8s"
 
-_READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::text)"
-_TURN = "SELECT * FROM lastro_take_turn(%s::uuid, %s::bigint, %s::bigint, %s::bytea, %s::text, %s::text)"
+_READ = "SELECT * FROM lastro_read_state(%s::uuid, %s::bytea, %s::text, %s::uuid, %s::text)"
+_TURN = "SELECT * FROM lastro_take_turn(%s::uuid, %s::bigint, %s::bigint, %s::bytea, %s::text, %s::uuid, %s::text)"
 _STORE = (
     "SELECT outcome, changed FROM lastro_store_state(%s::uuid, %s::bigint, %s::uuid[], %s::bigint, %s::timestamptz,"
     " %s::bigint, %s::uuid, %s::text, %s::bytea, %s::uuid, %s::text, %s::bigint, %s::text, %s::bytea, %s::uuid,"
@@ -55,7 +55,8 @@ def read_row(place: Place, *, lock_timeout: str = "") -> StateRow | None:
     """Find the row of a state by one index lookup, which no writer's lock blocks (WM-19)."""
     # A table that is locked whole is left a little before the reader is.
     patience = lock_timeout or f"{settings.READ_WITHIN_SECONDS * 800:.0f}ms"
-    found = ask(_READ, (place.workspace.id, place.scope.hash, place.agent, patience))
+    where = place.scope.hash, place.agent, place.scope.hash_key_id
+    found = ask(_READ, (place.workspace.id, *where, patience))
     return _row(found[0]) if found else None
 
 
@@ -66,7 +67,7 @@ def take_turn(place: Place) -> tuple[Live, StateRow | None]:
     name does not, and holds before there is a row.
     """
     locks = documents.hold_number(), coherence.lock_number(place.name)
-    where = place.scope.hash, place.agent, WRITER_WAITS
+    where = place.scope.hash, place.agent, place.scope.hash_key_id, WRITER_WAITS
     ((heads, *row),) = ask(_TURN, (place.workspace.id, *locks, *where))
     live = documents.versions(msgspec.json.decode(heads, type=documents.Heads))
     return live, _row(row) if row[0] is not None else None
@@ -76,7 +77,10 @@ def lock_state(place: Place) -> State | None:
     """Wait as `take_turn` does, and give the row as a model."""
     coherence.lock(place.name)
     rows = State.objects.select_for_update()
-    return rows.filter(scope_hash=place.scope.hash, agent=place.agent).first()
+    found = rows.filter(scope_hash=place.scope.hash, agent=place.agent).first()
+    if found is None:
+        rehashing.require_current(place.workspace)
+    return found
 
 
 def store_row(

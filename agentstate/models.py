@@ -110,6 +110,7 @@ class KeptVersion(TenantModel):
     state_id = models.UUIDField()
     scope_kind = models.CharField(max_length=12)
     scope_hash = models.BinaryField(max_length=32)
+    hash_key_id = models.UUIDField(null=True)
     agent = models.CharField(max_length=256)
     version = models.PositiveBigIntegerField()
     epoch = models.CharField(max_length=16)

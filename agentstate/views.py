@@ -13,7 +13,6 @@ from rest_framework.response import Response
 from agentstate.access import place_of
 from agentstate.errors import AgentStateConflict, InvalidFieldValue, ScopeKindNotDeclared, SubjectMismatch
 from agentstate.hotstates import Look, look_for
-from agentstate.rules.agents import require_agent
 from agentstate.selectors.states import read_state
 from agentstate.serializers import DeleteState, ProfileStates, ReadState, WriteState, state_write
 from agentstate.services import profiles, states
@@ -26,6 +25,7 @@ from workspaces.http.idempotency import key_of
 from workspaces.http.openapi import EXAMPLE_ID, cursor, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.views import ApiView
+from workspaces.rules.agents import require_agent
 from workspaces.scopes import scope_of
 from workspaces.types import WorkspaceRef
 

@@ -79,8 +79,11 @@ def goals(measured: Measured) -> dict[str, Goal]:
         "PF-7": _footprint(measured),
         "PF-9": _stalls(measured),
     }
-    if measured.many_rows is not None:
-        found["PF-4"] = _many_rows(measured)
+    flat = tuple(_flat(measured))
+    if flat:
+        found["PF-4"] = Goal(
+            what="as much grows", parts=flat, leaves_out="states: both in raw writes of then"
+        )
     return dict(sorted(found.items()))
 
 
@@ -124,14 +127,17 @@ def _peers(measured: Measured) -> Goal:
     return Goal(what=f"over HTTP, of the peers, {CLIENTS} clients", parts=tuple(parts), leaves_out=PEERS_LACK)
 
 
-def _many_rows(measured: Measured) -> Goal:
-    many = measured.many_rows
-    assert many is not None  # noqa: S101  (asked for by `goals`)
-    what = f"beside {many.many:,} rows, of beside {many.few:,}, {many.warm:,} of them in turn"
-    part = _spread(what, many.ratio, must=0.80)
-    return Goal(
-        what="a write of a state of 200 bytes", parts=(part,), leaves_out="both in raw writes of then"
-    )
+def _flat(measured: Measured) -> Iterator[Part]:
+    many, sessions = measured.many_rows, measured.sessions
+    if many is not None:
+        what = f"a state's write beside {many.many:,} rows, of beside {many.few:,}, {many.warm:,} of them in turn"
+        yield _spread(what, many.ratio, must=0.80)
+    if sessions is not None:
+        for name, slices in (("append", sessions.appends), ("window", sessions.windows)):
+            least = min(slices)
+            for length in sorted(slices)[1:]:
+                what = f"a session's {name} at message {length:,}, of at {least:,}"
+                yield _ratio(what, slices[length], slices[least], must=0.80)
 
 
 def _contention(measured: Measured) -> Goal:

@@ -20,6 +20,7 @@ from benchmarks.plan import CLIENTS, SIZE, Plan
 from benchmarks.rounds import Contender, Slice, play
 from benchmarks.scripts import Get, body_of
 from benchmarks.servers import Served, running_hello, running_server
+from benchmarks.sessions import Sessions, sessions
 from benchmarks.stall import Stalls, stalls
 from benchmarks.workspace import made_workspace
 
@@ -45,6 +46,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     growth: Growth
     worker_bytes: int
     many_rows: ManyRows | None
+    sessions: Sessions | None
     peers: Mapping[str, str]
     seconds: float
 
@@ -78,6 +80,7 @@ def measure(plan: Plan, *, variables: Mapping[str, str], folder: Path) -> Measur
         _tell("many writers of one state")
         contended = contention(ground.ours, rounds=plan.rounds, seconds=plan.slice_seconds)
         held = worker_bytes(ground.served)
+        talked = _sessions(ground, plan)
         many = _many_rows(ground, plan)
         _tell("a database that stands still")
         stalled = stalls(ground.ours, variables, rounds=plan.stall_rounds, seconds=plan.stall_seconds)
@@ -89,6 +92,7 @@ def measure(plan: Plan, *, variables: Mapping[str, str], folder: Path) -> Measur
             growth=grown,
             worker_bytes=held,
             many_rows=many,
+            sessions=talked,
             peers=ground.peers.versions,
             seconds=time.monotonic() - began,
         )
@@ -143,6 +147,13 @@ def _many_rows(ground: Ground, plan: Plan) -> ManyRows | None:
         return None
     _tell(f"a write beside {plan.many_rows:,} rows")
     return many_rows(ground.ours, ground.variables, ground.raw_writes, plan)
+
+
+def _sessions(ground: Ground, plan: Plan) -> Sessions | None:
+    if not plan.has_sessions:
+        return None
+    _tell("sessions of 10 to 10,000 messages")
+    return sessions(ground.ours, plan)
 
 
 def _tell(what: str) -> None:

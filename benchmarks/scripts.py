@@ -22,17 +22,17 @@ def body_of(size: int) -> dict[str, Any]:
         "serial": int(NUMBER),
         "cart": [],
     }
-    while len(_compact(body)) < size - 2 * ITEM_BYTES:
+    while len(compact(body)) < size - 2 * ITEM_BYTES:
         body["cart"].append({"sku": secrets.token_hex(8), "qty": len(body["cart"]) % 7 + 1})
     body["filler"] = ""
-    body["filler"] = secrets.token_hex(size)[: size - len(_compact(body))]
+    body["filler"] = secrets.token_hex(size)[: size - len(compact(body))]
     return body
 
 
 def small_body(size: int) -> dict[str, Any]:
     """Make a state of so many bytes without an order in it."""
     body = {"serial": int(NUMBER), "filler": ""}
-    body["filler"] = secrets.token_hex(size)[: size - len(_compact(body))]
+    body["filler"] = secrets.token_hex(size)[: size - len(compact(body))]
     return body
 
 
@@ -53,7 +53,7 @@ class Read:
     """A warm read of one state, which must answer the version that was stored last."""
 
     def __init__(self, key: str, scope: dict[str, str], version: int) -> None:
-        self._request = _post("/v1/agent-state/read", key, {"scope": scope, "agent": AGENT})
+        self._request = post("/v1/agent-state/read", key, {"scope": scope, "agent": AGENT})
         self.expect(version)
 
     def expect(self, version: int) -> None:
@@ -83,7 +83,7 @@ class Write:
             members["subject"] = {"type": "phone_e164", "value": subject}
         self.scope, self.version, self._number = scope, 0, int(NUMBER)
         more = f"Idempotency-Key: b-{secrets.token_hex(8)}-{NUMBER}\r\n" if subject else ""
-        self._template = _template(_request("PUT", "/v1/agent-state", key, members, more))
+        self._template = numbered(_request("PUT", "/v1/agent-state", key, members, more))
 
     def request(self) -> bytes:
         self._number += 1
@@ -108,7 +108,7 @@ class Merge:
         members = {"scope": scope, "agent": AGENT, "mode": "merge_by_key", "body": {field: value}}
         self.scope, self.field, self.stored, self.confirmed = scope, field, 0, 0
         self._number = int(NUMBER)
-        self._template = _template(_request("PUT", "/v1/agent-state", key, members, ""))
+        self._template = numbered(_request("PUT", "/v1/agent-state", key, members, ""))
 
     def request(self) -> bytes:
         self._number += 1
@@ -128,7 +128,7 @@ class Fleet:
     def __init__(self, key: str, body: dict[str, Any]) -> None:
         scope = {"kind": "conversation", "id": f"c-{secrets.token_hex(8)}-{NUMBER}"}
         members = {"scope": scope, "agent": AGENT, "mode": "cas", "body": body, "if_version": int(NUMBER)}
-        self._template = _template(_request("PUT", "/v1/agent-state", key, members, ""))
+        self._template = numbered(_request("PUT", "/v1/agent-state", key, members, ""))
         self.versions: list[int] = []
         self.is_growing = True
         self._chosen = 0
@@ -156,12 +156,13 @@ class Fleet:
         return True
 
 
-def _post(path: str, key: str, body: dict[str, Any]) -> bytes:
+def post(path: str, key: str, body: dict[str, Any]) -> bytes:
+    """Write a POST of a body, with a key."""
     return _request("POST", path, key, body, "")
 
 
 def _request(method: str, path: str, key: str, body: dict[str, Any], more: str) -> bytes:
-    raw = _compact(body)
+    raw = compact(body)
     head = (
         f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n{more}"
         f"Content-Type: application/json\r\nContent-Length: {len(raw)}\r\n\r\n"
@@ -169,7 +170,7 @@ def _request(method: str, path: str, key: str, body: dict[str, Any], more: str) 
     return head.encode() + raw
 
 
-def _template(request: bytes) -> bytes:
+def numbered(request: bytes) -> bytes:
     """Put places for numbers into a request: the version that is expected, and a serial number elsewhere."""
     number = NUMBER.encode()
     expected = b'"if_version":'
@@ -177,5 +178,6 @@ def _template(request: bytes) -> bytes:
     return safe.replace(expected + number, expected + b"%(version)s").replace(number, b"%(serial)s")
 
 
-def _compact(body: Any) -> bytes:
+def compact(body: Any) -> bytes:
+    """Write a body as the shortest JSON."""
     return json.dumps(body, separators=(",", ":")).encode()

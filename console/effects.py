@@ -9,17 +9,37 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agentstate.types import TypeEffects
-from privacy.types import FeatureEffect, Preview
+from privacy.types import FeatureEffect, MaskingEffect, Preview, RetentionEffect
 from workspaces.rules.documents import Change as Difference
 
-_COUNTS = ("agents", "states", "profiles")
+_COUNTS = ("agents", "states", "sessions", "profiles")
 _FEATURE_ON = gettext_lazy(
-    "%(name)s is turned on within a second. States that can be reached again: %(states)s, profiles: %(profiles)s."
+    "%(name)s is turned on within a second. States that can be reached again: %(states)s, sessions of history:"
+    " %(sessions)s, profiles: %(profiles)s."
 )
 _FEATURE_OFF = gettext_lazy(
     "%(name)s is turned off: agents get 404 feature_off within a second. Agents that use it: %(agents)s, states that"
-    " become unreachable and stay stored: %(states)s, profiles: %(profiles)s."
+    " become unreachable and stay stored: %(states)s, sessions of history: %(sessions)s, profiles: %(profiles)s."
 )
+
+_KEEPS = {"drop": 0, "redact": 1, "hash": 2, "partial": 3}
+"""How much of a value each strategy keeps."""
+_RETENTION = {
+    "packages": gettext_lazy(
+        "Packages that are built from then on end by it. Those that are ready keep their end: %(packages)s."
+    ),
+    "tombstones": gettext_lazy(
+        "What is erased, deleted or expires from then on is remembered for that long. A backup that is older could"
+        " bring back what was erased."
+    ),
+    "audit": gettext_lazy(
+        "The next prune_audit removes what is older by then, and cannot undo it. Until then all of it is there."
+    ),
+    "regime": gettext_lazy(
+        "Requests that come from then on have its deadlines. Open ones keep theirs: %(requests)s."
+    ),
+}
+_RETENTION_OF_OTHERS = gettext_lazy("%(member)s: it holds from the publication on.")
 
 
 class ShownChange(msgspec.Struct, frozen=True):
@@ -62,7 +82,46 @@ def _effects(found: Preview) -> list[Effect]:
         return _effects_of_types(found.types)
     if found.features is not None:
         return _effects_of_features(found.changes, found.features)
+    if found.masking is not None:
+        return _effects_of_masking(found.changes, found.masking)
+    if found.retention is not None:
+        return _effects_of_retention(found.changes, found.retention)
     return [Effect(tone="info", text=_("It holds for what is written from the publication on."))]
+
+
+def _effects_of_masking(changes: Iterable[Difference], held: MaskingEffect) -> list[Effect]:
+    """Say first where more of a value is kept than before, then what stays as it is (PR-5)."""
+    effects = [effect for change in changes if (effect := _looser(change)) is not None]
+    text = _(
+        "Agents that write are masked by it within a second: %(agents)s. States keep what they hold until the field is"
+        " written again: %(states)s, profiles: %(profiles)s. What was masked before cannot be shown again."
+    )
+    return [*effects, Effect(tone="info", text=text % msgspec.structs.asdict(held))]
+
+
+def _looser(change: Difference) -> Effect | None:
+    _root, member, *rest = change.pointer.split("/")
+    if member == "kinds" and change.op == "changed" and _KEEPS[change.after] > _KEEPS[change.before]:
+        text = _("More of each %(kind)s is kept than before: %(before)s becomes %(after)s.")
+        words = {"kind": rest[0], "before": change.before, "after": change.after}
+        return Effect(tone="warn", text=text % words)
+    if member == "detect_in_declared_pii" and change.op == "removed":
+        text = _("%(kind)s is not looked for any more in fields that are declared as personal data.")
+        return Effect(tone="warn", text=text % {"kind": change.before})
+    return None
+
+
+def _effects_of_retention(changes: Iterable[Difference], held: RetentionEffect) -> list[Effect]:
+    """Say of each member that changes from when on it holds, and what keeps the end that it has (PR-20)."""
+    named = dict.fromkeys(change.pointer.split("/")[1] for change in changes)
+    words = msgspec.structs.asdict(held)
+    return [
+        Effect(
+            tone="info",
+            text=str(_RETENTION.get(member, _RETENTION_OF_OTHERS)) % {**words, "member": member},
+        )
+        for member in named
+    ]
 
 
 def _effects_of_features(changes: Iterable[Difference], held: Mapping[str, FeatureEffect]) -> list[Effect]:

@@ -187,14 +187,19 @@ class DraftForm(ProblemForm):
         label=_("The whole document"),
         max_length=MAX_DOCUMENT_LENGTH,
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "mono"}),
-        help_text=_("Fields that are removed while states hold them must be named under Drop."),
-    )
-    drop = LinesField(
-        label=_("Drop"), help_text=_("One type.field a line; what states hold of it is removed.")
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
     checked = forms.CharField(required=False, widget=forms.HiddenInput)
     reason = ReasonField(required=False)
+
+
+class TypesDraftForm(DraftForm):
+    drop = LinesField(
+        label=_("Drop"),
+        help_text=_(
+            "One type.field a line; what states hold of it is removed. Fields that states hold go in no other way."
+        ),
+    )
 
 
 class MaskingForm(forms.Form):

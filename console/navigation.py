@@ -65,6 +65,7 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
             Place("audit", "scroll-text", _("Audit log")),
         ),
     ),
+    (_("System"), (Place("reservations", "clock", _("Running decisions")),)),
 )
 
 

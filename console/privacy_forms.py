@@ -19,7 +19,7 @@ class UnkeptInput(forms.TextInput):
 
 
 class WhomForm(ProblemForm):
-    """Whom an erasure is about: found by a handle or a pseudonym, which are not kept."""
+    """Whom or what an erasure is about: found by a handle, a pseudonym or an id, which are not kept."""
 
     kind = forms.ChoiceField(
         label=_("Kind of handle"),
@@ -27,8 +27,9 @@ class WhomForm(ProblemForm):
         choices=[("", _("any")), *((name, HANDLE_TITLES[name]) for name in HANDLE_TYPES)],
     )
     handle = forms.CharField(
-        label=_("Handle or pseudonym"),
+        label=_("Handle, pseudonym or id"),
         max_length=512,
+        help_text=_("The id of an object looks like cart:shop:7 (type, namespace, id)."),
         widget=UnkeptInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     namespace = forms.CharField(
@@ -39,25 +40,55 @@ class WhomForm(ProblemForm):
         choices=[
             ("profile", _("The whole person, with all handles")),
             ("handle", _("Only this handle and what came by it")),
+            ("conversation", _("A conversation, by its id")),
+            ("task", _("A task, by its id")),
+            ("object", _("An object, by its id")),
         ],
         initial="profile",
         widget=forms.RadioSelect,
     )
 
 
-class EraseForm(ProblemForm):
-    typed = forms.CharField(
-        label=_("Type the pseudonym"),
-        max_length=40,
-        help_text=_("An erasure cannot be undone."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+class RecoverForm(ProblemForm):
+    """Freeing a session: `reservation` names the decision that the page showed."""
+
+    reservation = forms.UUIDField(widget=forms.HiddenInput)
+    stopped = forms.BooleanField(
+        label=_("The worker has stopped"),
+        help_text=_("Look at its process first: two workers that decide at once spoil a conversation."),
     )
+    reason = ReasonField()
+
+
+class ErasureForm(ProblemForm):
+    """What every request for an erasure says."""
+
     verified = forms.BooleanField(
         label=_("The identity of who asks was verified"),
         required=False,
         help_text=_("Without it the request waits until somebody notes that it was."),
     )
     reason = ReasonField()
+
+
+class EraseForm(ErasureForm):
+    typed = forms.CharField(
+        label=_("Type the pseudonym"),
+        max_length=40,
+        help_text=_("An erasure cannot be undone."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    field_order = ("typed",)
+
+
+class EraseScopeForm(ErasureForm):
+    typed = forms.CharField(
+        label=_("Type its id again"),
+        max_length=512,
+        help_text=_("An erasure cannot be undone. The id is kept only as a keyed hash."),
+        widget=UnkeptInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    field_order = ("typed",)
 
 
 class ReasonForm(ProblemForm):

@@ -236,8 +236,10 @@ def form_of(schema: dict[str, Any]) -> Form:
 
 def _one_of(options: list[dict[str, Any]]) -> Form:
     meant = [form_of(option) for option in options if option != {"type": "null"}]
-    (form,) = meant
-    return Form(form.before, form.shape, form.after + " or null") if len(meant) < len(options) else form
+    # A shape comes first, since its name is a link.
+    form, *others = sorted(meant, key=lambda option: not option.shape)
+    after = form.after + "".join(f" or {other.before}{other.after}" for other in others)
+    return Form(form.before, form.shape, after + (" or null" if len(meant) < len(options) else ""))
 
 
 def _object(schema: dict[str, Any]) -> Form:

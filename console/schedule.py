@@ -2,6 +2,7 @@
 
 SCHEDULE: dict[str, dict[str, object]] = {
     "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
+    "history.sweep": {"task": "history.tasks.sweep_history", "schedule": 60.0},
     "packages.build": {"task": "privacy.tasks.build_packages", "schedule": 60.0},
     "packages.sweep": {"task": "privacy.tasks.sweep_packages", "schedule": 60.0},
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
@@ -10,7 +11,8 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "holds.settle": {"task": "privacy.tasks.settle_holds", "schedule": 10.0},
     # Hourly, so that a restart skips no day; each request is told of once a day.
     "erasures.overdue": {"task": "privacy.tasks.tell_overdue", "schedule": 3600.0},
-    "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 3600.0},
+    # Each chain once an hour, as the database says: so the first leave soon after the first start.
+    "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 60.0},
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},

@@ -165,7 +165,8 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+# The largest body of any route; each has its own limit in workspaces/http/limits.py.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 9 * 1024 * 1024
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workspaces.http.authentication.KeyAuthentication"],
@@ -188,6 +189,10 @@ SPECTACULAR_SETTINGS = {
         {
             "name": "Working memory",
             "description": "The small state that an agent's code keeps between turns.",
+        },
+        {
+            "name": "History",
+            "description": "The messages of an agent's run between its steps, under one worker's reservation.",
         },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
         {

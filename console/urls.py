@@ -21,6 +21,7 @@ urlpatterns = [
     path("v1/openapi.json", docs.OpenApiView.as_view(), name="openapi"),
     path("v1/docs", docs.docs, name="docs"),
     path("console/", include("console.page_urls")),
+    path("", include("history.urls")),
     path("", include("privacy.urls")),
     path("", include("workspaces.urls")),
 ]

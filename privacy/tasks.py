@@ -43,7 +43,7 @@ def settle_holds() -> None:
     """Let go of what the holds kept that were lifted or have ended (PR-16)."""
     for workspace in workspaces_with_ended_holds(timezone.now()):
         with access.bound(workspace.id):
-            settled = holds.settle_holds(now=timezone.now())
+            settled = holds.settle_holds(workspace=workspace, now=timezone.now())
         if settled:
             log.info("holds.settled", extra={"workspace": str(workspace.id), "holds": settled})
 

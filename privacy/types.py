@@ -27,6 +27,22 @@ class FeatureEffect(msgspec.Struct, frozen=True):
     bytes: int = 0
     profiles: int = 0
     agents: int = 0
+    sessions: int = 0
+
+
+class MaskingEffect(msgspec.Struct, frozen=True):
+    """What is stored already, of whom and by how many agents, which other masking leaves as it is."""
+
+    states: int
+    profiles: int
+    agents: int
+
+
+class RetentionEffect(msgspec.Struct, frozen=True):
+    """What has its end already, which another retention leaves as it is."""
+
+    packages: int
+    requests: int
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -36,6 +52,8 @@ class Preview(msgspec.Struct, frozen=True):
     problems: tuple[FieldProblem, ...]
     types: TypeEffects | None = None
     features: Mapping[str, FeatureEffect] | None = None
+    masking: MaskingEffect | None = None
+    retention: RetentionEffect | None = None
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +86,8 @@ class DryRun(msgspec.Struct, frozen=True):
     """What an erasure would remove, counted before anybody approves it."""
 
     states: int
+    sessions: int
+    messages: int
     bytes: int
     handles: int
     profiles: int

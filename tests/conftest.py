@@ -15,7 +15,7 @@ from privacy.selectors import packages
 from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.server import Server
-from workspaces import encryption, grants
+from workspaces import deployment, encryption, grants, rehashing
 from workspaces.postgresql.roles import owning
 from workspaces.services.credentials import forget_noted_uses
 from workspaces.types import WorkspaceRef
@@ -72,7 +72,7 @@ def django_db_setup(
 def _deployment_key(django_db_setup: None, django_db_blocker: Any) -> None:
     """Make the deployment's own key once and for all: a transaction that is rolled back must not own it."""
     with django_db_blocker.unblock():
-        encryption.deployment_hash("tests", "first use")
+        deployment.hashed("tests", "first use")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -97,6 +97,7 @@ def _fresh_process() -> None:
     encryption.forget_unwrapped_keys()
     grants.forget()
     forget_noted_uses()
+    rehashing.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -18,14 +18,15 @@ from workspaces.http.openapi import document
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS, ROLE_TITLES, ROLES
 
 PROJECT = Path(__file__).resolve().parents[1]
-DOCUMENTS = sorted([PROJECT / "README.md", PROJECT / "CHANGELOG.md", *(PROJECT / "docs").rglob("*.md")])
+OURS = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", PROJECT / "sdk" / "python" / "README.md"]
+DOCUMENTS = sorted([*OURS, *(PROJECT / "docs").rglob("*.md")])
 NAMES = [str(path.relative_to(PROJECT)) for path in DOCUMENTS]
 FOLDERS = [path for path in PROJECT.iterdir() if path.is_dir() and not path.name.startswith(".")]
 FILES = [file for folder in FOLDERS for file in folder.rglob("*")] + list(PROJECT.glob("*.*"))
 # What a run leaves in the project, and no commit has; beside it what a subject package holds.
 MADE = set((PROJECT / ".gitignore").read_text(encoding="utf-8").split())
 # What the examples read from the reader's own shell, and no setting of the server.
-OF_THE_READER = {"LASTRO_KEY", "LASTRO_TOKEN"}
+OF_THE_READER = {"LASTRO_KEY", "LASTRO_TOKEN", "LASTRO_URL"}
 # Routes that the OpenAPI document does not describe.
 OTHER_ROUTES = {"/v1/", "/v1/docs"}
 

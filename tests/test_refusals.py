@@ -26,6 +26,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests import factories
+from tests.api import OverHttp
+from tests.history import refusals as of_history
+from tests.history.bounds import keep
+from tests.history.talk import Talk, ready_workspace
 from tests.privacy.approvals import four_eyes_on
 from tests.privacy.packages import build, link
 from tests.server import Server
@@ -60,6 +64,7 @@ APPROVE, DENY = f"{CHANGE}/approve", f"{CHANGE}/deny"
 EXPORT, DOWNLOAD = "/v1/export", "/v1/packages/{run_id}/download"
 HOLDS, LIFT = "/v1/legal-holds", "/v1/legal-holds/{hold_id}/lift"
 LINK, UNLINK = "/v1/profiles/link", "/v1/profiles/unlink"
+HISTORY = "/v1/history/"
 HOLD = {"reason": "For a test", "ends_at": "2050-01-01T00:00:00Z"}
 FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reason": "For a test"}
 
@@ -90,6 +95,9 @@ class Cast:
         self.workspace = factories.make_ready_workspace("Aurora", ONLY_CONVERSATIONS)
         off = factories.make_ready_workspace("Boreal")
         factories.switch(off, "agent_state", on=False)
+        factories.switch(self.workspace, "history", on=True)
+        full = ready_workspace("Cheio")
+        keep(full, max_sessions=1)
         strict = factories.make_ready_workspace("Strict")
         self.keys = {
             "good": factories.make_key(self.workspace, *KEY_SCOPES),
@@ -97,6 +105,7 @@ class Cast:
             "other agent": factories.make_key(self.workspace, *KEY_SCOPES, agents=("somebody-else",)),
             "elsewhere": factories.make_key(self.workspace, *KEY_SCOPES, networks=("203.0.113.9/32",)),
             "off": factories.make_key(off, *KEY_SCOPES),
+            "full": factories.make_key(full, *KEY_SCOPES),
             "busy": factories.make_key(self.workspace, *KEY_SCOPES),
         }
         _spend(self.keys["busy"])
@@ -172,8 +181,15 @@ class Cast:
             return None
         if path in made:
             return made[path]()
+        if path.startswith(HISTORY):
+            return of_history.good(self.talk(), path)
         examples = operation["requestBody"]["content"]["application/json"].get("examples", {})
         return next((found["value"] for found in examples.values()), None)
+
+    def talk(self, key: str = "good") -> Talk:
+        """Speak of a new session."""
+        client = OverHttp(self.url, self.keys[key])
+        return Talk(client, run_id=uuid4().hex, invocation_id="1", agent_ref="order-taker")
 
     def _place(self) -> dict[str, Any]:
         write = factories.write()
@@ -400,6 +416,8 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         )
     if path == DOWNLOAD and code == "rate_limited":
         return _changed(ask, **cast.busy_address)
+    if path.startswith(HISTORY) and code in of_history.WAYS:
+        return _changed(ask, **of_history.WAYS[code](cast, path))
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:

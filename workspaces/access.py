@@ -17,7 +17,8 @@ Row = TypeVar("Row", bound=WorkspaceRow)
 
 bound = binding.bound
 
-_WORKSPACE = "w.slug AS w_slug, w.name AS w_name, w.key_id AS w_key_id, w.hash_key_id AS w_hash_key_id"
+_OF_WORKSPACE = ("slug", "name", "key_id", "hash_key_id", "previous_hash_key_id")
+_WORKSPACE = ", ".join(f"w.{name} AS w_{name}" for name in _OF_WORKSPACE)
 _API_KEY = f"""
 SELECT (f.key).*, f.source_name, {_WORKSPACE}
 FROM lastro_api_key(%s) f JOIN workspaces_workspace w ON w.id = (f.key).workspace_id
@@ -95,7 +96,7 @@ def _found(model: type[Row], query: str, value: Any) -> Row | None:
     """Ask one of the functions for one row, and give it with its workspace."""
     found: Any
     for found in QuerySet(model).raw(query, [value]):
-        known = {name: getattr(found, f"w_{name}") for name in ("slug", "name", "key_id", "hash_key_id")}
+        known = {name: getattr(found, f"w_{name}") for name in _OF_WORKSPACE}
         found.workspace = Workspace(id=found.workspace_id, **known)
         row: Row = found
         return row

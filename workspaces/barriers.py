@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -27,9 +27,16 @@ def require_not_erased(names: Iterable[bytes], *, written_at: datetime | None) -
 
 def note_erased(erasure: Erasure, kind: str, item_id: UUID, *parts: bytes, key: Key) -> None:
     """Note that an erasure removed a thing, with the digest of what went; a second note changes nothing (PR-13)."""
-    digest = hmac.new(key.secret, hashlib.sha256(b"".join(_framed(parts))).digest(), hashlib.sha256).digest()
-    item = ErasedItem(erasure=erasure, kind=kind, item_id=item_id, digest=digest)
-    ErasedItem.objects.bulk_create([item], ignore_conflicts=True)
+    note_all_erased(erasure, kind, {item_id: parts}, key=key)
+
+
+def note_all_erased(erasure: Erasure, kind: str, gone: Mapping[UUID, Iterable[bytes]], *, key: Key) -> None:
+    """Note several things of a kind at once, each by its id and what it was made of."""
+    noted = [
+        ErasedItem(erasure=erasure, kind=kind, item_id=item_id, digest=_digest(parts, key))
+        for item_id, parts in gone.items()
+    ]
+    ErasedItem.objects.bulk_create(noted, ignore_conflicts=True)
 
 
 def digest_key(workspace: WorkspaceRef, erasure: Erasure) -> Key:
@@ -73,6 +80,11 @@ def unsettled_holds() -> QuerySet[Hold]:
 def holding(*, profile_ids: Iterable[UUID], scope_hashes: Iterable[bytes]) -> Q:
     """Describe the holds on any of these people, conversations or tasks."""
     return Q(profile_id__in=list(profile_ids)) | Q(scope_hash__in=list(scope_hashes))
+
+
+def _digest(parts: Iterable[bytes], key: Key) -> bytes:
+    plain = hashlib.sha256(b"".join(_framed(parts))).digest()
+    return hmac.new(key.secret, plain, hashlib.sha256).digest()
 
 
 def _framed(parts: Iterable[bytes]) -> Iterable[bytes]:

@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Protocol
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -31,14 +31,13 @@ from workspaces import coherence
 from workspaces.binding import bound
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.hotstore import Name, Seen, name_of
-from workspaces.models import DeploymentKey, HeldKey, RetiredKey, WrappedKey
+from workspaces.models import HeldKey, RetiredKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
 
 NONCE_BYTES = 12
 SEAL_BYTES = NONCE_BYTES + 16
 """How much longer what is sealed is than what it holds: the nonce and the tag."""
 KEPT_UNWRAPPED_SECONDS = 60.0
-DEPLOYMENT_HASH_KEY = uuid5(NAMESPACE_URL, "lastro:deployment-hash-key")
 
 NOTHING_SEEN: Mapping[UUID, Seen] = MappingProxyType({})
 
@@ -105,10 +104,13 @@ def unseal(key: Key, sealed: bytes, *, context: bytes) -> bytes:
 
 def make_workspace_keys(workspace: WorkspaceRef, *, now: datetime) -> None:
     """Make the encryption key and the hash key of a new workspace, before its row is committed."""
-    with bound(workspace.id):
-        for key_id, purpose in ((workspace.key_id, "workspace"), (workspace.hash_key_id, "hash")):
-            wrapped = _wrapped_by_master(key_id, workspace.id, purpose)
-            WrappedKey.objects.create(id=key_id, purpose=purpose, wrapped=wrapped, created_at=now)
+    _make_own_key(workspace, workspace.key_id, "workspace", now)
+    make_hash_key(workspace, key_id=workspace.hash_key_id, now=now)
+
+
+def make_hash_key(workspace: WorkspaceRef, *, key_id: UUID, now: datetime) -> None:
+    """Make a key that hashes names of a workspace."""
+    _make_own_key(workspace, key_id, "hash", now)
 
 
 def workspace_key(workspace: WorkspaceRef) -> Key:
@@ -151,7 +153,7 @@ def open_key(workspace: WorkspaceRef, *chain: UUID | None, seen: Mapping[UUID, S
 def open_key_anew(workspace: WorkspaceRef, *chain: UUID) -> Key:
     """Unwrap the last key of a chain by what the database of the keys says now, past all that is kept."""
     root = find_wrapped(workspace, workspace.key_id)
-    _keep_unwrapped(workspace.key_id, _unwrapped_by_master(root, workspace.id))
+    keep_unwrapped(workspace.key_id, unwrapped_by_master(root, workspace.id))
     try:
         return _opened(workspace, [find_wrapped(workspace, key_id) for key_id in chain])
     except _Stale as error:
@@ -250,17 +252,18 @@ def destroy_retired(workspace: WorkspaceRef, key_ids: Sequence[UUID]) -> None:
 
 def keyed_hash(workspace: WorkspaceRef, purpose: str, *parts: str) -> bytes:
     """Hash a name that must not be stored, with the workspace's hash key (HMAC-SHA-256)."""
-    return _hash(_of_workspace(workspace, workspace.hash_key_id)[0], purpose, *parts)
+    return keyed(_of_workspace(workspace, workspace.hash_key_id)[0], purpose, *parts)
 
 
-def deployment_mac(purpose: str, message: bytes) -> bytes:
-    """Authenticate what only this deployment may have said (HMAC-SHA-256)."""
-    return mac(_deployment_key(), purpose, message)
-
-
-def deployment_hash(purpose: str, *parts: str) -> bytes:
-    """Hash something that belongs to no workspace, such as the secret of a key (HMAC-SHA-256)."""
-    return _hash(_deployment_key(), purpose, *parts)
+def previous_hash(workspace: WorkspaceRef, purpose: str, *parts: str) -> bytes | None:
+    """Hash a name with the workspace's hash key before, where there is one that names are kept under (PL-12)."""
+    if workspace.previous_hash_key_id is None:
+        return None
+    try:
+        return keyed(_of_workspace(workspace, workspace.previous_hash_key_id)[0], purpose, *parts)
+    except KeyDestroyed:
+        # It has retired since the caller was let in: nothing is named under it.
+        return None
 
 
 def subkey(workspace: WorkspaceRef, purpose: str) -> bytes:
@@ -289,7 +292,8 @@ def forget_unwrapped_keys() -> None:
     _unwrapped.clear()
 
 
-def _hash(key: Key, purpose: str, *parts: str) -> bytes:
+def keyed(key: Key, purpose: str, *parts: str) -> bytes:
+    """Hash some words for a purpose under a key (HMAC-SHA-256)."""
     return hmac.new(key.secret, context_of(purpose, *parts), hashlib.sha256).digest()
 
 
@@ -303,7 +307,14 @@ def wrap_context(key_id: UUID, workspace_id: UUID | None, purpose: str, generati
     return context_of("key", key_id, workspace_id, purpose, *([generation] if generation else []))
 
 
-def _wrapped_by_master(key_id: UUID, workspace_id: UUID | None, purpose: str) -> bytes:
+def _make_own_key(workspace: WorkspaceRef, key_id: UUID, purpose: str, now: datetime) -> None:
+    wrapped = wrapped_by_master(key_id, workspace.id, purpose)
+    with bound(workspace.id):
+        WrappedKey.objects.create(id=key_id, purpose=purpose, wrapped=wrapped, created_at=now)
+
+
+def wrapped_by_master(key_id: UUID, workspace_id: UUID | None, purpose: str) -> bytes:
+    """Make a secret, and give it wrapped under the master key."""
     return master().wrap(os.urandom(32), context=wrap_context(key_id, workspace_id, purpose))
 
 
@@ -321,7 +332,7 @@ def _keep_key(workspace: WorkspaceRef, key: Key, purpose: str, under: Key, now: 
 
 
 def _of_workspace(workspace: WorkspaceRef, key_id: UUID) -> list[Key]:
-    return _kept(key_id, workspace.id, partial(find_wrapped, workspace, key_id))
+    return kept(key_id, workspace.id, partial(find_wrapped, workspace, key_id))
 
 
 def _opened(workspace: WorkspaceRef, links: Sequence[Wrapped]) -> Key:
@@ -349,46 +360,24 @@ def _wrapped(name: Name, seen: Seen, find: Callable[[], Wrapped]) -> Wrapped:
     return msgspec.msgpack.decode(payload, type=Wrapped)
 
 
-def _deployment_key() -> Key:
-    try:
-        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)[0]
-    except KeyDestroyed:
-        _make_deployment_key()
-        return _kept(DEPLOYMENT_HASH_KEY, None, _stored_deployment_key)[0]
-
-
-def _make_deployment_key() -> None:
-    from django.utils import timezone
-
-    wrapped = _wrapped_by_master(DEPLOYMENT_HASH_KEY, None, "hash")
-    row = DeploymentKey(id=DEPLOYMENT_HASH_KEY, purpose="hash", wrapped=wrapped, created_at=timezone.now())
-    # Two processes may make the deployment's key at once: the first one stays.
-    DeploymentKey.objects.bulk_create([row], ignore_conflicts=True)
-
-
-def _stored_deployment_key() -> Wrapped:
-    row = DeploymentKey.objects.filter(id=DEPLOYMENT_HASH_KEY).first()
-    if row is None:
-        raise KeyDestroyed
-    return Wrapped(row.id, row.purpose, None, bytes(row.wrapped))
-
-
-def _kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) -> list[Key]:
+def kept(key_id: UUID, workspace_id: UUID | None, find: Callable[[], Wrapped]) -> list[Key]:
     """Give an unwrapped key that this process keeps for a while, or unwrap it; after it the one before, if any."""
     found = _unwrapped.get(key_id)
     if found is not None and time.monotonic() < found[1]:
         return found[0]
     name = hot_name(key_id)
     stored = _wrapped(name, coherence.look(name), find)
-    return _keep_unwrapped(key_id, _unwrapped_by_master(stored, workspace_id))
+    return keep_unwrapped(key_id, unwrapped_by_master(stored, workspace_id))
 
 
-def _keep_unwrapped(key_id: UUID, keys: list[Key]) -> list[Key]:
+def keep_unwrapped(key_id: UUID, keys: list[Key]) -> list[Key]:
+    """Keep a key unwrapped in this process for a while, and give it."""
     _unwrapped[key_id] = keys, time.monotonic() + KEPT_UNWRAPPED_SECONDS
     return keys
 
 
-def _unwrapped_by_master(stored: Wrapped, workspace_id: UUID | None) -> list[Key]:
+def unwrapped_by_master(stored: Wrapped, workspace_id: UUID | None) -> list[Key]:
+    """Unwrap a key that lies under the master key; after it the secret before, if any."""
     keys = []
     for generation in (stored.generation, stored.generation - 1):
         if stored.at(generation):

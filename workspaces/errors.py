@@ -4,22 +4,31 @@
 What the catcher does next decides the base class: a `Problem` is reported, an `Unavailable` may be tried again later.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from workspaces.types import FieldProblem
 
 
 class Problem(Exception):
-    """A refusal that is answered as an RFC 9457 problem."""
+    """A refusal that is answered as an RFC 9457 problem; `members` are those that its kind alone has."""
 
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Something went wrong on the server"
 
-    def __init__(self, detail: str = "", *, errors: tuple[FieldProblem, ...] = ()) -> None:
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        errors: tuple[FieldProblem, ...] = (),
+        members: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         super().__init__(self.code)
         self.detail = detail
         self.errors = errors
+        self.members = members
 
 
 class Unavailable(Problem):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from workspaces import coherence, encryption
+from workspaces import coherence, deployment
 from workspaces.hotstore import Name, Seen
 
 MAC_BYTES = 32
@@ -73,4 +73,4 @@ def forget() -> None:
 
 
 def _mac(name: Name, body: bytes) -> bytes:
-    return encryption.deployment_mac("hot-store-grant", name.entry + b"\x00" + body)
+    return deployment.mac("hot-store-grant", name.entry + b"\x00" + body)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from workspaces import coherence, encryption
+from workspaces import coherence, deployment, encryption
 from workspaces.errors import Tampered
 from workspaces.models import DeploymentKey, SigningKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
@@ -85,12 +85,38 @@ def drop_previous(workspace: WorkspaceRef, key_id: UUID) -> bool:
 
 def rewrap_deployment_key(key: DeploymentKey) -> bool:
     """Move a key of the deployment under the newest master key, in the caller's transaction; tell whether it moved."""
-    context = encryption.wrap_context(key.id, None, key.purpose)
-    wrapped = _under_the_newest(bytes(key.wrapped), context)
-    if wrapped is not None:
+    link = deployment.wrapped_of(key)
+    moved = {
+        _column(link, generation): _under_the_newest(
+            link.at(generation), _deployment_context(key, generation)
+        )
+        for generation in _kept(link)
+    }
+    changed = {column: wrapped for column, wrapped in moved.items() if wrapped is not None}
+    if changed:
         coherence.changing(encryption.hot_name(key.id))
-        DeploymentKey.objects.filter(id=key.id).update(wrapped=wrapped)
-    return wrapped is not None
+        DeploymentKey.objects.filter(id=key.id, generation=key.generation).update(**changed)
+    return bool(changed)
+
+
+def renew_deployment_key(key: DeploymentKey, *, now: datetime) -> bool:
+    """Give a key of the deployment a new secret, in the caller's transaction; tell whether it was given one.
+
+    The one before still hashes what names its generation. A key whose last renewal has not ended keeps what it has.
+    """
+    coherence.changing(encryption.hot_name(key.id))
+    next_one = key.generation + 1
+    wrapped = encryption.master().wrap(os.urandom(32), context=_deployment_context(key, next_one))
+    rows = DeploymentKey.objects.filter(id=key.id, generation=key.generation, previous=None)
+    return bool(
+        rows.update(generation=next_one, wrapped=wrapped, previous=bytes(key.wrapped), renewed_at=now)
+    )
+
+
+def drop_previous_of_deployment(key: DeploymentKey) -> None:
+    """Destroy the secret before of a key of the deployment, in the caller's transaction."""
+    coherence.changing(encryption.hot_name(key.id))
+    DeploymentKey.objects.filter(id=key.id, generation=key.generation).update(previous=None)
 
 
 def rewrap_signing_key(key: SigningKey, *, context: bytes) -> bool:
@@ -119,14 +145,21 @@ def _is_moved(workspace: WorkspaceRef, link: Wrapped) -> bool:
 
 def _moved(workspace: WorkspaceRef, link: Wrapped) -> dict[str, object]:
     parent = _parent(workspace, link.wrapped_by)
-    columns = {link.generation: "wrapped", link.generation - 1: "previous"}
     moved = {
-        columns[generation]: parent.wrap(
+        _column(link, generation): parent.wrap(
             _secret(workspace, link, generation), _context(workspace, link, generation)
         )
         for generation in _kept(link)
     }
     return {"under": parent.generation, **moved}
+
+
+def _column(link: Wrapped, generation: int) -> str:
+    return "wrapped" if generation == link.generation else "previous"
+
+
+def _deployment_context(key: DeploymentKey, generation: int) -> bytes:
+    return encryption.wrap_context(key.id, None, key.purpose, generation)
 
 
 def _secret(workspace: WorkspaceRef, link: Wrapped, generation: int) -> bytes:

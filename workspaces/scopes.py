@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from workspaces import encryption
+from workspaces import rehashing
 from workspaces.errors import InvalidInput
 from workspaces.rules import handles
 from workspaces.rules.handles import Handle
@@ -33,7 +33,7 @@ def scope_of(workspace: WorkspaceRef, *, kind: str, id: str) -> Scope:
     if kind == "object" and not _OBJECT_ID.fullmatch(id):
         raise _refused("An object is named as type:namespace:id.")
     name = handle.text if handle else id
-    hashed = encryption.keyed_hash(workspace, "scope", kind, name)
+    hashed = rehashing.scope_hash(workspace, kind, name)
     return Scope(kind=kind, hash=hashed, hash_key_id=workspace.hash_key_id, handle=handle)
 
 

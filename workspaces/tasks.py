@@ -34,8 +34,10 @@ def deliver_outside() -> None:
 
 @shared_task(name="workspaces.tasks.make_checkpoints")
 def make_checkpoints() -> None:
-    """Sign the head of every audit chain, for the place outside (PR-22)."""
-    checkpoints.make_checkpoints(now=timezone.now())
+    """Sign the head of every audit chain whose last checkpoint is an hour old, for the place outside (PR-22)."""
+    now = timezone.now()
+    due = access.workspaces_with("lastro_with_due_checkpoints", now, checkpoints.EVERY)
+    checkpoints.make_due_checkpoints(due, now=now)
 
 
 @shared_task(name="workspaces.tasks.verify_audit")

@@ -28,6 +28,8 @@ class WorkspaceRef(msgspec.Struct, frozen=True):
     key_id: UUID
     hash_key_id: UUID
     is_closed: bool = False
+    # The hash key before, until no name is kept under it any more.
+    previous_hash_key_id: UUID | None = None
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -84,6 +86,8 @@ class Caller(msgspec.Struct, frozen=True):
     permissions: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
     resend: bool = False
+    # The secret of its credential is hashed under a key that has been replaced (PL-12).
+    has_old_secret: bool = False
 
     @property
     def is_source(self) -> bool:

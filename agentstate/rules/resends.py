@@ -27,10 +27,12 @@ def without_bodies(writes: Sequence[RememberedWrite]) -> tuple[RememberedWrite, 
     return tuple(msgspec.structs.replace(write, body_mac=b"") for write in writes)
 
 
-def same_key(writes: Sequence[RememberedWrite], *, key_mac: bytes, body_mac: bytes) -> RememberedWrite | None:
+def same_key(
+    writes: Sequence[RememberedWrite], *, key_macs: Sequence[bytes], body_mac: bytes
+) -> RememberedWrite | None:
     """Give the earlier write with this Idempotency-Key, or refuse the key when its body was another one."""
     for write in writes:
-        if key_mac and hmac.compare_digest(write.key_mac, key_mac):
+        if any(hmac.compare_digest(write.key_mac, mac) for mac in key_macs):
             if write.body_mac and not hmac.compare_digest(write.body_mac, body_mac):
                 raise Conflict
             return write

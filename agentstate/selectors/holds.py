@@ -1,12 +1,12 @@
 """What a legal hold has kept of working memory, and what it holds as it stands (PR-16)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from agentstate import encryption
 from agentstate.models import KeptVersion, State
@@ -38,22 +38,26 @@ def kept_versions(hold: Hold) -> QuerySet[KeptVersion]:
     return KeptVersion.objects.filter(hold=hold).order_by("id")
 
 
-def held_states(hold: Hold) -> QuerySet[State]:
+def kept_scopes(hold: Hold) -> set[bytes]:
+    """Give the scopes of which a hold has kept something."""
+    found = KeptVersion.objects.filter(hold=hold).values_list("scope_hash", flat=True).distinct()
+    return {bytes(scope) for scope in found}
+
+
+def held_states(hold: Hold, scopes: Collection[bytes]) -> QuerySet[State]:
     """List the live states that a hold is on: of a person also those that name nobody in their conversations."""
     live = State.objects.filter(life=State.Life.LIVE)
     if hold.profile_id is None:
         return live.filter(scope_hash=hold.scope_hash)
-    theirs = live.filter(scope_hash=OuterRef("scope_hash"), handle__profile_id=hold.profile_id)
-    kept = KeptVersion.objects.filter(scope_hash=OuterRef("scope_hash"), hold=hold)
-    nobodys = Q(handle_id=None, scope_kind__in=_NAMING_PEOPLE) & (Exists(theirs) | Exists(kept))
+    nobodys = Q(handle_id=None, scope_kind__in=_NAMING_PEOPLE, scope_hash__in=scopes)
     return live.filter(Q(handle__profile_id=hold.profile_id) | nobodys)
 
 
-def held_versions(workspace: WorkspaceRef, hold: Hold) -> Iterator[HeldVersion]:
+def held_versions(workspace: WorkspaceRef, hold: Hold, scopes: Collection[bytes]) -> Iterator[HeldVersion]:
     """Decrypt what a hold has kept, oldest first, and then what is live. Raises KeyDestroyed, Tampered."""
     for kept in kept_versions(hold).iterator(chunk_size=CHUNK):
         yield _opened(workspace, kept, state_id=kept.state_id, kept_at=kept.kept_at)
-    for state in held_states(hold).order_by("id").iterator(chunk_size=CHUNK):
+    for state in held_states(hold, scopes).order_by("id").iterator(chunk_size=CHUNK):
         yield _opened(workspace, state, state_id=state.id, kept_at=None)
 
 

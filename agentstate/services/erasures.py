@@ -1,16 +1,15 @@
 """Erasing working memory: marked at the approval, then removed in batches or by a writer that comes first (PR-10)."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime
-from uuid import UUID
 
-import msgspec
 from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Q
 
 from agentstate import access, documents
 from agentstate.models import ErasedRead, State
-from agentstate.selectors.erasures import covered, scopes_alone
+from agentstate.selectors.erasures import covered
 from agentstate.services.lives import entomb
 from agentstate.types import StateRow
 from workspaces import barriers, coherence
@@ -23,29 +22,18 @@ BATCH = 100
 KIND = "agent_states"
 
 
-class Marked(msgspec.Struct, frozen=True):
-    """What an erasure covers of working memory: how many states, and whole conversations and tasks by keyed hash.
-
-    Beside each hash stands the key that made it.
-    """
-
-    states: int
-    scopes: tuple[tuple[bytes, UUID], ...]
-
-
 @transaction.atomic
-def mark(erasure: Erasure, *, is_again: bool = False) -> Marked:
-    """Mark what an erasure covers, so that nothing else comes to it (PR-11).
+def mark(erasure: Erasure, *, alone: Collection[bytes], is_again: bool = False) -> int:
+    """Mark what an erasure covers, so that nothing else comes to it; give how many states (PR-11).
 
     Marking again comes to what was being written at the first time, and leaves alone what began after it.
     """
-    scopes = tuple(scopes_alone(erasure).values_list("scope_hash", "hash_key_id").distinct())
-    rows = covered(erasure).filter(erasure_id=None)
+    rows = covered(erasure, alone=alone).filter(erasure_id=None)
     if is_again:
         rows = rows.filter(Q(handle_id__in=erasure.handle_ids) | Q(created_at__lte=erasure.began_at))
     found = list(rows.select_for_update(of=("self",)).values_list("id", flat=True))
     State.objects.filter(id__in=found).update(erasure_id=erasure.id)
-    return Marked(len(found), tuple((bytes(scope), key) for scope, key in scopes))
+    return len(found)
 
 
 @transaction.atomic

@@ -28,7 +28,7 @@ from agentstate.types import (
 )
 from workspaces import barriers, coherence
 from workspaces.documents import Live, hold, require_feature
-from workspaces.encryption import destroy_keys, keyed_hash, retire_keys
+from workspaces.encryption import destroy_keys, keyed_hash, previous_hash, retire_keys
 from workspaces.errors import OutcomeUnknown, Problem, Unavailable
 from workspaces.masking import mask_fields
 from workspaces.models import Handle
@@ -311,7 +311,7 @@ def _sent_before(attempt: _Attempt) -> RememberedWrite | None:
     if not attempt.write.idempotency_key and not caller.resend:
         return None
     mark = _mark(attempt, life.key)
-    by_key = resends.same_key(life.memory, key_mac=mark.key_mac, body_mac=mark.body_mac)
+    by_key = resends.same_key(life.memory, key_macs=_key_macs(attempt, mark), body_mac=mark.body_mac)
     if by_key is not None or not caller.resend:
         return by_key
     return resends.same_cas(life.memory, mark, version=life.version)
@@ -342,6 +342,13 @@ def _mark(attempt: _Attempt, key: Key | None) -> RememberedWrite:
         if_version=writes.expected_version(write) or 0,
         at=attempt.now.timestamp(),
     )
+
+
+def _key_macs(attempt: _Attempt, mark: RememberedWrite) -> tuple[bytes, ...]:
+    """Give by what an Idempotency-Key is known: under the hash key of now, and under the one before (PL-12)."""
+    name = "state-write", str(attempt.caller.source_id), attempt.write.idempotency_key or ""
+    before = previous_hash(attempt.workspace, *name) if mark.key_mac else None
+    return tuple(found[:16] for found in (mark.key_mac, before) if found)
 
 
 def _require_new(attempt: _Attempt) -> None:

@@ -1,4 +1,4 @@
-"""The documents that the console shows without changing them, and what all documents share (PR-2)."""
+"""The documents without pages of their own, and what all documents share (PR-2). Their drafts are in `drafts`."""
 
 import functools
 import json
@@ -36,6 +36,8 @@ DOCUMENT_TITLES = {
     "retention": (_("Retention"), _("How long history, artifacts, packages and the audit are kept.")),
     "assembly-policy": (_("Assembly policy"), _("What a model may be shown, and in which form.")),
 }
+EDITED = ("masking", "retention")
+"""Those that the console edits too; the others are proposed by the API."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -65,7 +67,7 @@ class Kept(msgspec.Struct, frozen=True):
 @require_safe
 @workspace_page(*READERS)
 def document(request: Any, kind: str) -> HttpResponse:
-    """Show a document that is only read here, in its live version or another one."""
+    """Show a document, in its live version or another one."""
     require_kind(kind)
     if kind not in DOCUMENT_TITLES:
         return see_other(here(request, "types" if kind == "object-types" else "features"))
@@ -114,10 +116,16 @@ def _shown(request: Any, kind: str) -> dict[str, Any]:
             Tab(title=name, url=here(request, "document", other), current=other == kind)
             for other, (name, _text) in DOCUMENT_TITLES.items()
         ],
+        "draft_url": _draft_url(request, kind),
         "versions": versions_shown(request, kind, head.version),
         "waiting": waiting_for(request, kind),
         **changes_of_document(request, kind),
     }
+
+
+def _draft_url(request: Any, kind: str) -> str:
+    may = kind in EDITED and "propose_documents" in request.may
+    return here(request, "document_draft", kind) if may else ""
 
 
 def changes_of_document(request: Any, kind: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Asking for an erasure, and what people decide about a request: each a dialog with a reason (PR-9, PR-17, CO-5)."""
 
+import re
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
-from console.privacy_forms import EraseForm, ReasonForm, RefuseForm, WhomForm
+from console.privacy_forms import EraseForm, EraseScopeForm, ErasureForm, ReasonForm, RefuseForm, WhomForm
 from console.views.erasures import READERS, hold_lines, longer_due, row_of, url_of, why_not
 from privacy.models import ErasureRequest
 from privacy.selectors import erasures as selectors
@@ -20,18 +21,23 @@ from privacy.services import erasures as services
 from privacy.services.erasures import Asker
 from privacy.types import Target
 from workspaces import access
+from workspaces.errors import InvalidInput
 from workspaces.models import Profile
 from workspaces.selectors.profiles import profiles
 from workspaces.services import profiles as finding
+
+OF_SCOPES = ("conversation", "task", "object")
+SCOPE_HASH = re.compile("[0-9a-f]{64}")
 
 
 @require_http_methods(["GET", "POST"])
 @workspace_page("request_erasure")
 def erasure_new(request: Any) -> HttpResponse:
-    """Find whom an erasure is to be about; the handle is sent by POST and not kept (CO-3)."""
+    """Find whom or what an erasure is to be about; what names it is sent by POST and not kept (CO-3)."""
     form = WhomForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        found = _whom(request, form)
+        find = _what if form.cleaned_data["what"] in OF_SCOPES else _whom
+        found = find(request, form)
         if found is not None:
             return see_other(found)
     status = 422 if request.method == "POST" else 200
@@ -64,6 +70,34 @@ def profile_erase(request: Any, profile_id: UUID) -> HttpResponse:
     status = 422 if request.method == "POST" else 200
     back = here(request, "profile", profile.id)
     return dialog(request, "console/profile_erase.html", context, back=back, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@workspace_page("request_erasure")
+def scope_erase(request: Any, target: str, scope: str) -> HttpResponse:
+    """Show what the erasure of a conversation, task or object would remove, and ask for it once its id is typed again.
+
+    The address names it by its keyed hash, as its request does: the id is in no address (CO-3, CO-5).
+    """
+    named, now = _hash(target, scope), timezone.now()
+    form = EraseScopeForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        wanted = Target(kind=target, scope_id=form.cleaned_data["typed"])
+        if _is_scope(request, wanted, named):
+            return _ask(request, form, wanted, now=now)
+        form.add_error("typed", _("This is not its id."))
+    dry_run = selectors.dry_run(selectors.planned_scope(request.workspace, target, named), now=now)
+    context = {
+        "form": form,
+        "target": target,
+        "scope": scope,
+        "dry_run": dry_run,
+        "holds": hold_lines(request, dry_run, now),
+        "needs_approval": needs_approval("erasure"),
+    }
+    status = 422 if request.method == "POST" else 200
+    back = here(request, "erasures")
+    return dialog(request, "console/scope_erase.html", context, back=back, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -131,7 +165,7 @@ def _change(request: Any, found: ErasureRequest, form: Any, template: str, **bes
     return dialog(request, f"console/{template}.html", context, back=url_of(request, found), status=status)
 
 
-def _ask(request: Any, form: EraseForm, target: Target, *, now: datetime) -> HttpResponse:
+def _ask(request: Any, form: ErasureForm, target: Target, *, now: datetime) -> HttpResponse:
     made = services.request_erasure(
         workspace=request.workspace,
         target=target,
@@ -140,6 +174,32 @@ def _ask(request: Any, form: EraseForm, target: Target, *, now: datetime) -> Htt
         now=now,
     )
     return done(request, url_of(request, made), said=_("%s is taken.") % made.reference)
+
+
+def _what(request: Any, form: WhomForm) -> str | None:
+    """Hash the id that a form names; give where to go on, or note in the form why it cannot be one."""
+    target = Target(kind=form.cleaned_data["what"], scope_id=form.cleaned_data["handle"])
+    try:
+        scope = selectors.resolved(request.workspace, target).scope_hash
+    except InvalidInput as error:
+        form.add_error("handle", error.errors[0].detail)
+        return None
+    return here(request, "scope_erase", target.kind, bytes(scope or b"").hex())
+
+
+def _hash(target: str, scope: str) -> bytes:
+    """Read what an address names; what no address can name is not there."""
+    if target not in OF_SCOPES or not SCOPE_HASH.fullmatch(scope):
+        raise Http404
+    return bytes.fromhex(scope)
+
+
+def _is_scope(request: Any, target: Target, named: bytes) -> bool:
+    """Tell whether an id is that of the scope that the address names."""
+    try:
+        return selectors.resolved(request.workspace, target).scope_hash == named
+    except InvalidInput:
+        return False
 
 
 def _whom(request: Any, form: WhomForm) -> str | None:

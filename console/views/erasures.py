@@ -43,11 +43,13 @@ TARGET_WORDS = {
 STEP_TITLES = {
     "barrier": gettext_lazy("Out of every store's reach"),
     "working_memory": gettext_lazy("Working memory"),
+    "history": gettext_lazy("Conversation history"),
     "packages": gettext_lazy("Subject packages"),
     "people": gettext_lazy("Handles and profile"),
     "verify": gettext_lazy("Checked that nothing is left"),
     "credentials": gettext_lazy("Keys and tokens stopped"),
     "all_states": gettext_lazy("Working memory"),
+    "all_sessions": gettext_lazy("Conversation history"),
     "all_packages": gettext_lazy("Subject packages"),
     "all_people": gettext_lazy("Handles and profiles"),
     "remains": gettext_lazy("Holds, tombstones and answers"),
@@ -57,7 +59,10 @@ STEP_TITLES = {
 }
 KIND_TITLES = {
     "agent_states": gettext_lazy("States"),
+    "sessions": gettext_lazy("Sessions"),
+    "messages": gettext_lazy("Messages"),
     "kept_versions": gettext_lazy("Versions kept by holds"),
+    "kept_messages": gettext_lazy("Messages kept by holds"),
     "packages": gettext_lazy("Packages"),
     "handles": gettext_lazy("Handles"),
     "profiles": gettext_lazy("Profiles"),

@@ -74,11 +74,12 @@ def feature_change(request: Any, key: str) -> HttpResponse:
             return carried_out(request, asked_for, back, said=said % {"name": title.name})
         except WrongVersion:
             moved, form = True, _again(form, live.version)
-    effect = feature_effects()[key] if key == "agent_state" else None
+    effects = feature_effects()
     context = {
         "feature": title,
         "turn_on": turn_on,
-        "effect": effect,
+        "effect": effects[key] if key == "agent_state" else None,
+        "history": effects[key] if key == "history" else None,
         "moved": moved,
         "needs_approval": needs_approval("features"),
         "form": form,

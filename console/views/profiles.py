@@ -19,6 +19,9 @@ from console.forms import FindForm
 from console.pages import actor, asked, here, see_other, workspace_page
 from console.rows import Fact, Filter, Tab
 from console.views.features import described
+from console.views.reservations import filters_of
+from history.selectors.metadata import SESSION_FILTERS, history_of, sessions_of_profile
+from history.services.profiles import show_sessions
 from privacy.selectors.holds import held_profiles, hold_on_profile
 from workspaces import access
 from workspaces.models import Profile
@@ -48,6 +51,16 @@ class Held(msgspec.Struct, frozen=True):
     until: datetime
     reason: str
     by: str
+    url: str
+
+
+class History(msgspec.Struct, frozen=True):
+    """How much conversation history names a profile."""
+
+    sessions: int
+    messages: int
+    bytes: int
+    last_change: datetime | None
     url: str
 
 
@@ -117,7 +130,12 @@ def profile(request: Any, profile_id: UUID) -> HttpResponse:
     beside = changes_of(
         request, AuditFilter(object_kind="profile", object_id=str(found.id)), object=f"profile:{found.id}"
     )
-    context = {"memory": _memory(request, found) if may_see else None, "facts": facts, **beside}
+    context = {
+        "memory": _memory(request, found) if may_see else None,
+        "history": _history(request, found) if may_see else None,
+        "facts": facts,
+        **beside,
+    }
     return render(request, "console/profile.html", {**_head(request, found, "profile"), **context})
 
 
@@ -146,6 +164,33 @@ def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
     return render(request, "console/profile_working_memory.html", {**head, **context})
 
 
+@require_safe
+@workspace_page("view_state_metadata")
+def profile_history(request: Any, profile_id: UUID) -> HttpResponse:
+    """List counts, bytes, dates and status of the sessions that name a profile; the view is audited (HI-23)."""
+    found = access.one(selectors.profiles(), id=profile_id)
+    feature = described(request, title_of("history"))
+    change_url = here(request, "features") if feature.change_url else ""
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
+    if not feature.enabled:
+        note_view(profile=found, what="history", actor=actor(request), now=timezone.now())
+    else:
+        chosen = {name: asked(request, name) for name in SESSION_FILTERS}
+        listed = show_sessions(
+            profile_id=found.id,
+            chosen=chosen,
+            older=request.GET.get("older"),
+            newer=request.GET.get("newer"),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        filters = filters_of(sessions_of_profile(found.id), chosen)
+        context |= {"sessions": listed.rows, "page": listed, "filters": filters}
+    return render(
+        request, "console/profile_history.html", {**_head(request, found, "profile_history"), **context}
+    )
+
+
 def _filters(profile: Profile, chosen: dict[str, str]) -> list[Filter]:
     labels = {"agent": _("Agent"), "scope": _("Scope"), "type": _("Type")}
     values = state_filters(profile.id)
@@ -162,7 +207,11 @@ def _filters(profile: Profile, chosen: dict[str, str]) -> list[Filter]:
 
 
 def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
-    pages = [("profile", _("Overview")), ("profile_working_memory", _("Working memory"))]
+    pages = [
+        ("profile", _("Overview")),
+        ("profile_working_memory", _("Working memory")),
+        ("profile_history", _("History")),
+    ]
     tabs = [
         Tab(title=title, url=here(request, name, profile.id), current=name == current)
         for name, title in pages
@@ -211,4 +260,15 @@ def _memory(request: Any, profile: Profile) -> Memory:
         agents=held.agents,
         last_write=held.last_write,
         url=here(request, "profile_working_memory", profile.id),
+    )
+
+
+def _history(request: Any, profile: Profile) -> History:
+    kept = history_of(profile.id)
+    return History(
+        sessions=kept.sessions,
+        messages=kept.messages,
+        bytes=kept.bytes,
+        last_change=kept.last_change,
+        url=here(request, "profile_history", profile.id),
     )

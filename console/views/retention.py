@@ -16,6 +16,11 @@ from agentstate.selectors import sweeps
 from console.pages import here, workspace_page
 from console.views.documents import READERS as DOCUMENT_READERS
 from console.views.documents import head_of, publisher_of
+from history.documents import retention_of
+from history.models import HistorySweep
+from history.selectors.sweeps import backlog as history_backlog
+from history.selectors.sweeps import history_sweeps
+from workspaces import documents
 from workspaces.rules.documents import schema
 
 KIND = "retention"
@@ -37,6 +42,8 @@ class RunRow(msgspec.Struct, frozen=True):
     seconds: float
     states: int
     fields: int
+    sessions: int
+    items: int
     tombstones: int
     damaged: int
     backlog: int
@@ -47,7 +54,10 @@ class RunRow(msgspec.Struct, frozen=True):
 def retention(request: Any) -> HttpResponse:
     """Show the live retention document in words, what is due now, and the last runs of the sweep."""
     document = head_of(KIND)
-    backlog = sweeps.backlog(timezone.now())
+    due = [
+        sweeps.backlog(timezone.now()),
+        history_backlog(retention_of(documents.live(KIND)), now=timezone.now()),
+    ]
     may_read = not request.may.isdisjoint(DOCUMENT_READERS)
     context = {
         "version": document.version,
@@ -56,8 +66,8 @@ def retention(request: Any) -> HttpResponse:
         "document_url": here(request, "document", KIND) if may_read else "",
         "periods": list(_periods(document.body)),
         "regime": document.body["regime"],
-        "backlog": f"{sweeps.COUNTED_UP_TO:,}+" if backlog >= sweeps.COUNTED_UP_TO else backlog,
-        "runs": [_run(run) for run in sweeps.sweep_runs()[:SHOWN]],
+        "backlog": f"{sweeps.COUNTED_UP_TO:,}+" if max(due) >= sweeps.COUNTED_UP_TO else sum(due),
+        "runs": _runs(),
     }
     return render(request, "console/retention.html", context)
 
@@ -81,13 +91,21 @@ def _shown(value: str | int) -> str:
     return number_format(value, force_grouping=True) if isinstance(value, int) else value
 
 
-def _run(run: SweepRun) -> RunRow:
+def _runs() -> list[RunRow]:
+    """Give the last runs of both sweeps, newest first."""
+    runs = [*map(_run, sweeps.sweep_runs()[:SHOWN]), *map(_run, history_sweeps()[:SHOWN])]
+    return sorted(runs, key=lambda run: run.ended_at, reverse=True)[:SHOWN]
+
+
+def _run(run: SweepRun | HistorySweep) -> RunRow:
     removed = run.removed
     return RunRow(
         ended_at=run.ended_at,
         seconds=(run.ended_at - run.began_at).total_seconds(),
         states=removed.get("states", 0),
         fields=removed.get("fields", 0),
+        sessions=removed.get("sessions", 0),
+        items=removed.get("items", 0),
         tombstones=removed.get("tombstones", 0) + removed.get("names", 0),
         damaged=run.damaged,
         backlog=run.backlog,

@@ -1,40 +1,27 @@
-"""Object types: the live ones, each one's fields, and the draft with its check and publication (PR-2, PR-3, CO-5)."""
+"""Object types: the live ones, and each one's fields and versions (PR-2)."""
 
 from typing import Any
 
 import msgspec
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import states_by_agent
 from agentstate.types import ObjectType
-from console.approvals import carried_out, waiting_for
-from console.effects import check_of
-from console.forms import DraftForm
-from console.pages import actor, asked_version, here, see_other, workspace_page
+from console.approvals import waiting_for
+from console.pages import asked_version, here, see_other, workspace_page
 from console.views.documents import (
     READERS,
     changes_of_document,
     head_of,
-    indented,
     live_version,
     versions_shown,
 )
-from privacy.selectors.approvals import needs_approval
-from privacy.selectors.documents import preview
-from privacy.services.approvals import change_document
-from privacy.types import Preview
 from workspaces import access
-from workspaces.errors import InvalidDocument, InvalidInput, InvalidJson, WrongVersion
-from workspaces.models import ChangeRequest
-from workspaces.rules import json as strict_json
-from workspaces.rules.documents import digest
 from workspaces.selectors.documents import versions
-from workspaces.types import ChangeWish
 
 
 class TypeRow(msgspec.Struct, frozen=True):
@@ -81,19 +68,6 @@ class Usage(msgspec.Struct, frozen=True):
     bytes: int | None = None
 
 
-class Draft(msgspec.Struct, frozen=True):
-    """A document that a form holds, and what a check of it found."""
-
-    document: Any
-    drop: tuple[str, ...]
-    found: Preview
-
-    @property
-    def mark(self) -> str:
-        """Give what tells that exactly this draft was checked; one with problems has no mark."""
-        return "" if self.found.problems else digest({"document": self.document, "drop": sorted(self.drop)})
-
-
 @require_safe
 @workspace_page(*READERS)
 def types(request: Any) -> HttpResponse:
@@ -133,89 +107,6 @@ def type_page(request: Any, name: str) -> HttpResponse:
         "draft_url": _draft_url(request),
     }
     return render(request, "console/type.html", context)
-
-
-@require_http_methods(["GET", "POST"])
-@workspace_page("propose_documents")
-def types_draft(request: Any) -> HttpResponse:
-    """Edit the whole document; Check shows what changes and breaks, Publish makes exactly what was checked live."""
-    head = head_of("object-types")
-    initial = {"document": indented("object-types", head.body), "version": head.version}
-    form = DraftForm(request.POST or None, initial=initial)
-    context: dict[str, Any] = {
-        "form": form,
-        "live": live_version(head),
-        "check": None,
-        "publishable": False,
-        "needs_approval": needs_approval("object-types"),
-    }
-    if request.method == "POST" and form.is_valid() and (draft := _draft(form)) is not None:
-        context["moved"] = form.cleaned_data["version"] != head.version
-        if request.POST.get("act") == "publish":
-            asked_for = _published(request, form, draft)
-            if not form.errors:
-                said = _("The object types are published: %s.") % f"v{head.version + 1}"
-                return carried_out(request, asked_for, here(request, "types"), said=said)
-        context |= _checked(request, form, draft, head.version)
-    is_refused = request.method == "POST" and (bool(form.errors) or not form.is_bound)
-    status = (409 if context.get("moved") else 422) if is_refused else 200
-    return render(request, "console/types_draft.html", context, status=status)
-
-
-def _draft(form: DraftForm) -> Draft | None:
-    """Read the document of a form and check it."""
-    try:
-        document = strict_json.parse(form.cleaned_data["document"].encode())
-    except InvalidJson as error:
-        form.add_error("document", error.detail or error.title)
-        return None
-    drop = form.cleaned_data["drop"]
-    return Draft(document=document, drop=drop, found=preview("object-types", document, drop=drop))
-
-
-def _published(request: Any, form: DraftForm, draft: Draft) -> ChangeRequest | None:
-    """Publish what was checked, or ask for it where that takes a second person, or say at the form why not."""
-    if not _may_publish(request):
-        form.add_error(None, _("You may propose, but not publish: ask security or an owner."))
-    elif draft.found.problems:
-        form.add_error(None, _("It cannot be published as it is: see the problems below."))
-    elif form.cleaned_data["checked"] != draft.mark:
-        form.add_error(None, _("The text changed since it was checked: check it again."))
-    else:
-        return _publish(request, form, draft)
-    return None
-
-
-def _may_publish(request: Any) -> bool:
-    """Tell whether the person may publish, or ask for it where another one approves."""
-    return "publish_documents" in request.may or needs_approval("object-types")
-
-
-def _publish(request: Any, form: DraftForm, draft: Draft) -> ChangeRequest | None:
-    wish = ChangeWish(
-        kind="object-types",
-        document=draft.document,
-        reason=form.cleaned_data["reason"],
-        replaces=form.cleaned_data["version"],
-        drop=draft.drop,
-    )
-    try:
-        return change_document(wish=wish, person_id=request.user.id, actor=actor(request), now=timezone.now())
-    except (InvalidInput, InvalidDocument) as error:
-        form.add_problems(error.errors, otherwise=error.title)
-    except WrongVersion:
-        form.add_error(None, _("Nothing was published."))
-    return None
-
-
-def _checked(request: Any, form: DraftForm, draft: Draft, live: int) -> dict[str, Any]:
-    """Show what was found, which is about the live version: from now on the draft replaces that one."""
-    found = draft.found
-    data: Any = form.data.copy()  # type: ignore[attr-defined]
-    data["checked"], data["version"] = draft.mark, str(live)
-    form.data = data
-    publishable = not found.problems and bool(found.changes) and _may_publish(request)
-    return {"check": check_of(found), "publishable": publishable}
 
 
 def _draft_url(request: Any) -> str:

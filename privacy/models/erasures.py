@@ -37,6 +37,8 @@ class ErasureRequest(TenantModel):
     handle_ids: Any = ArrayField(models.UUIDField(), default=list)
     scope_hash = models.BinaryField(max_length=32, null=True)
     hash_key_id = models.UUIDField()
+    # What the scope was named under the hash key before, while there were two: a backup may have it by that (PL-12).
+    scope_hash_before = models.BinaryField(max_length=32, null=True)
     reason = models.TextField(default="")
     refusal = models.CharField(max_length=24, default="")
     duplicate_of = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")

@@ -14,10 +14,10 @@ from privacy.errors import NotPossibleNow
 Refusal = Literal["no_match", "legal_hold", "identity_not_verified", "duplicate"]
 REFUSALS: tuple[Refusal, ...] = ("no_match", "legal_hold", "identity_not_verified", "duplicate")
 
-STEPS = ("barrier", "working_memory", "packages", "people", "verify", "receipt")
+STEPS = ("barrier", "working_memory", "history", "packages", "people", "verify", "receipt")
 CLOSING = (
-    *("credentials", "all_states", "all_packages", "all_people", "remains"),
-    *("keys", "nothing_left", "receipt"),
+    *("credentials", "all_states", "all_sessions", "all_packages", "all_people"),
+    *("remains", "keys", "nothing_left", "receipt"),
 )
 """The steps of closing a workspace (PL-5b)."""
 
@@ -79,7 +79,8 @@ def receipt_hash(receipt: Mapping[str, Any]) -> str:
 class ErasureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What leaves the database about an erasure that is complete, so that it can be run again after a restore (PR-15b).
 
-    It names what was erased by ids and keyed hashes, and holds no content.
+    It names what was erased by ids and keyed hashes, and holds no content. A scope that was named under two hash keys
+    is named by both: a backup may have it by either (PL-12).
     """
 
     request_id: UUID
@@ -90,6 +91,7 @@ class ErasureRecord(msgspec.Struct, frozen=True, kw_only=True):
     handle_ids: tuple[UUID, ...]
     scope_hash: str
     hash_key_id: UUID
+    scope_hash_before: str = ""
     regime: str
     due_on: date
     requested_at: datetime
@@ -118,6 +120,7 @@ class ErasureRecord(msgspec.Struct, frozen=True, kw_only=True):
             "profile_id": self.profile_id,
             "handle_ids": list(self.handle_ids),
             "scope_hash": bytes.fromhex(self.scope_hash) or None,
+            "scope_hash_before": bytes.fromhex(self.scope_hash_before) or None,
             "hash_key_id": self.hash_key_id,
             "regime": self.regime,
             "due_on": self.due_on,

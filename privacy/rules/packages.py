@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from agentstate.types import ExportedField, ExportedState, ObjectType
+from history.types import ExportedMessage, ExportedSession
 from privacy.rules.zips import ZippedFile
 from privacy.types import PackagedHandle, PackageSubject, Shown
 
@@ -25,6 +26,7 @@ class Gathered:
     def __init__(self) -> None:
         self.types: set[str] = set()
         self.sources: dict[str, set[str]] = {}
+        self.history_sources: set[str] = set()
         self.shown: dict[str, list[Shown]] = {}
         self.records: dict[str, int] = {}
         self._left_bytes = SHOWN_BYTES
@@ -35,6 +37,8 @@ class Gathered:
         if isinstance(record, ExportedState) and record.type:
             self.types.add(record.type)
             self.sources.setdefault(record.type, set()).update({record.source} - {""})
+        if isinstance(record, ExportedSession):
+            self.history_sources.add(record.source)
         self._left_bytes -= shown.length
         if self._left_bytes >= 0:
             self.shown.setdefault(file, []).append(shown)
@@ -60,6 +64,7 @@ def manifest(
         "counts": {file.name: file.records for file in files if file.name.endswith(".jsonl")},
         "files": {file.name: {"sha256": file.sha256, "bytes": file.bytes} for file in files},
         "documents": {kind: document.version for kind, document in sorted(subject.live.items())},
+        "history": _history(subject, gathered.history_sources),
         "object_types": [_declared(each, gathered.sources.get(each.type, set())) for each in met],
         "notes": [
             "Values stand here as they are stored: what was masked when it was stored stays masked.",
@@ -67,6 +72,12 @@ def manifest(
         ],
     }
     return json.dumps(body, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _history(subject: PackageSubject, sources: Iterable[str]) -> dict[str, Any]:
+    """Say of history from whom it came and how long it is kept."""
+    kept = subject.live["retention"].body["history"]
+    return {"sources": sorted(sources), "retention": {name: kept[name] for name in ("idle", "max_age")}}
 
 
 def _declared(declared: ObjectType, sources: Iterable[str]) -> dict[str, Any]:
@@ -111,11 +122,44 @@ def show_state(state: ExportedState) -> Shown:
         ("Kept until", _moment(state.valid_until), ""),
     ]
     fields = [(field.label or field.name, _text(field.value), _note(field)) for field in state.fields]
-    unread = (
-        [] if state.is_readable else [("Content", "What is stored does not verify and cannot be read.", "")]
-    )
+    unread = [_unread(is_readable=state.is_readable)]
     title = f"{state.type or 'state'}, version {state.version}"
     return Shown(title=title, rows=tuple(row for row in (*facts, *unread, *fields) if row[1]))
+
+
+def show_history(record: ExportedSession | ExportedMessage) -> Shown:
+    """Show a session, or a message of the one before it."""
+    return _show_session(record) if isinstance(record, ExportedSession) else _show_message(record)
+
+
+def _show_session(session: ExportedSession) -> Shown:
+    rows = [
+        ("Received from", session.source, ""),
+        ("Sent to", " ".join(filter(None, (session.provider, session.model))), ""),
+        ("Began", _moment(session.created_at), ""),
+        ("Last changed", _moment(session.touched_at), ""),
+        ("Kept until", _moment(session.valid_until), ""),
+        ("Messages", str(session.items), ""),
+        ("Summary", session.summary or "", ""),
+        _unread(is_readable=session.is_readable),
+    ]
+    return Shown(title=f"Session {session.session}", rows=tuple(row for row in rows if row[1]))
+
+
+def _show_message(message: ExportedMessage) -> Shown:
+    said = msgspec.json.decode(message.message, type=dict[str, Any]) if message.message else {}
+    rows = [
+        ("Kind", message.kind if message.kind != "message" else "", ""),
+        ("Recorded", _moment(message.recorded_at), ""),
+        ("Kept until", _moment(message.expires_at) if message.expires_at else "", ""),
+        *((name, _text(value), "") for name, value in said.items()),
+        _unread(is_readable=message.is_readable),
+    ]
+    return Shown(title=f"Message {message.position}", rows=tuple(row for row in rows if row[1]))
+
+
+def _unread(*, is_readable: bool) -> tuple[str, str, str]:
+    return "Content", "" if is_readable else "What is stored does not verify and cannot be read.", ""
 
 
 def _note(field: ExportedField) -> str:

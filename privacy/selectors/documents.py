@@ -6,8 +6,11 @@ from agentstate.documents import types_of
 from agentstate.rules import object_types
 from agentstate.selectors import states
 from agentstate.types import TypeEffects
+from history.selectors import metadata as history
+from privacy.models import PackageRun
 from privacy.rules import documents as rules
-from privacy.types import FeatureEffect, Preview
+from privacy.selectors.erasures import open_requests
+from privacy.types import FeatureEffect, MaskingEffect, Preview, RetentionEffect
 from workspaces import documents
 from workspaces.documents import LiveDocument
 from workspaces.rules.documents import FEATURES, diff
@@ -23,7 +26,13 @@ def preview(kind: str, document: Any, *, drop: tuple[str, ...] = ()) -> Preview:
     if kind == "object-types":
         effects = type_effects(live, document)
         return Preview(changes=changes, problems=tuple(object_types.breaks(effects, drop)), types=effects)
-    return Preview(changes=changes, problems=(), features=feature_effects() if kind == "features" else None)
+    return Preview(
+        changes=changes,
+        problems=(),
+        features=feature_effects() if kind == "features" else None,
+        masking=masking_effect() if kind == "masking" else None,
+        retention=retention_effect() if kind == "retention" else None,
+    )
 
 
 def type_effects(live: LiveDocument, document: dict[str, Any]) -> TypeEffects:
@@ -35,8 +44,27 @@ def type_effects(live: LiveDocument, document: dict[str, Any]) -> TypeEffects:
     )
 
 
+def masking_effect() -> MaskingEffect:
+    """Count what is masked already in the bound workspace: other masking is for what is written after it."""
+    held = states.totals()
+    return MaskingEffect(states=held.states, profiles=held.profiles, agents=held.agents)
+
+
+def retention_effect() -> RetentionEffect:
+    """Count what of the bound workspace keeps the end that it has."""
+    return RetentionEffect(
+        packages=PackageRun.objects.filter(status=PackageRun.Status.READY).count(),
+        requests=open_requests().count(),
+    )
+
+
 def feature_effects() -> dict[str, FeatureEffect]:
     """Count what each feature holds in the bound workspace."""
-    held = states.totals()
-    effect = FeatureEffect(states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents)
-    return {feature: effect if feature == "agent_state" else FeatureEffect() for feature in FEATURES}
+    held, told = states.totals(), history.totals()
+    effects = {
+        "agent_state": FeatureEffect(
+            states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents
+        ),
+        "history": FeatureEffect(sessions=told.sessions, bytes=told.bytes, profiles=told.profiles),
+    }
+    return {feature: effects.get(feature, FeatureEffect()) for feature in FEATURES}

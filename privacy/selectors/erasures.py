@@ -4,11 +4,15 @@ from datetime import date, datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Min, Q, QuerySet, Sum
+import msgspec
+from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from agentstate.models import KeptVersion, State
-from agentstate.selectors.erasures import covered
+from agentstate.selectors import erasures as states
+from history.models import KeptItem, Session
+from history.selectors import erasures as sessions
 from privacy.models import ErasureRequest
+from privacy.selectors.naming import scopes_alone
 from privacy.types import DryRun, Resolved, Target
 from workspaces import barriers, encryption
 from workspaces.models import Erasure, Handle, HeldKey, Hold
@@ -17,6 +21,13 @@ from workspaces.selectors.profiles import handles_named, known_handle, profiles
 from workspaces.types import Actor, WorkspaceRef
 
 CLOSE_DAYS = 7
+
+
+class Covered(msgspec.Struct, frozen=True):
+    """What an erasure is about in each app."""
+
+    states: QuerySet[State]
+    sessions: QuerySet[Session]
 
 
 def resolved(workspace: WorkspaceRef, target: Target) -> Resolved:
@@ -68,10 +79,12 @@ def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
     """
     found = _covered(request, now=now)
     people = {found_id for found_id in (request.profile_id,) if found_id is not None}
-    handles = found.filter(handle_id__isnull=False).values("handle_id")
-    people |= set(Handle.objects.filter(id__in=handles).values_list("profile_id", flat=True))
-    scopes = {bytes(scope) for scope in found.values_list("scope_hash", flat=True).distinct()}
-    scopes |= {bytes(request.scope_hash)} if request.scope_hash else set()
+    handles = Q(id__in=found.states.filter(handle_id__isnull=False).values("handle_id"))
+    handles |= Q(id__in=found.sessions.filter(handle_id__isnull=False).values("handle_id"))
+    people |= set(Handle.objects.filter(handles).values_list("profile_id", flat=True))
+    scopes = {bytes(request.scope_hash)} if request.scope_hash else set()
+    for rows in (found.states.values_list("scope_hash"), found.sessions.values_list("conversation_hash")):
+        scopes |= {bytes(scope) for (scope,) in rows.distinct() if scope is not None}
     on_it = barriers.holding(profile_ids=people, scope_hashes=scopes)
     return barriers.unsettled_holds().filter(on_it | _keeping(request))
 
@@ -86,17 +99,26 @@ def blocked_by(request: ErasureRequest, *, now: datetime) -> Literal["approval",
 
 def dry_run(request: ErasureRequest, *, now: datetime) -> DryRun:
     """Count what an erasure would remove."""
-    counts = _covered(request, now=now).aggregate(
-        bytes=Sum("body_bytes", default=0), earliest=Min("created_at")
+    found = _covered(request, now=now)
+    of_states = found.states.aggregate(
+        count=Count("id"), bytes=Sum("body_bytes", default=0), earliest=Min("created_at")
+    )
+    of_sessions = found.sessions.aggregate(
+        count=Count("id"),
+        messages=Sum("item_count", default=0),
+        bytes=Sum("stored_bytes", default=0),
+        earliest=Min("created_at"),
     )
     holds = tuple(blocking_holds(request, now=now).values_list("id", flat=True))
     return DryRun(
-        states=_covered(request, now=now).count(),
-        bytes=counts["bytes"],
+        states=of_states["count"],
+        sessions=of_sessions["count"],
+        messages=of_sessions["messages"],
+        bytes=of_states["bytes"] + of_sessions["bytes"],
         handles=len(request.handle_ids),
         profiles=1 if request.profile_id and is_whole_profile(request) else 0,
         held_by=holds,
-        earliest=counts["earliest"],
+        earliest=min(filter(None, (of_states["earliest"], of_sessions["earliest"])), default=None),
     )
 
 
@@ -116,6 +138,11 @@ def planned(workspace: WorkspaceRef, target: Target) -> ErasureRequest:
         scope_hash=found.scope_hash,
         hash_key_id=workspace.hash_key_id,
     )
+
+
+def planned_scope(workspace: WorkspaceRef, kind: str, scope_hash: bytes) -> ErasureRequest:
+    """Give the same of a conversation, task or object that is known by its keyed hash."""
+    return ErasureRequest(target=kind, scope_hash=scope_hash, hash_key_id=workspace.hash_key_id)
 
 
 def is_whole_profile(request: ErasureRequest) -> bool:
@@ -149,12 +176,15 @@ def _keeping(request: ErasureRequest) -> Q:
     keys = HeldKey.objects.filter(key_id__in=request.handle_ids).values("hold_id")
     if request.scope_hash is None:
         return Q(id__in=keys)
-    kept = KeptVersion.objects.filter(scope_hash=request.scope_hash).values("hold_id")
-    return Q(id__in=keys) | Q(id__in=kept)
+    versions = KeptVersion.objects.filter(scope_hash=request.scope_hash).values("hold_id")
+    items = KeptItem.objects.filter(conversation_hash=request.scope_hash).values("hold_id")
+    return Q(id__in=keys) | Q(id__in=versions) | Q(id__in=items)
 
 
-def _covered(request: ErasureRequest, *, now: datetime) -> QuerySet[State]:
-    return covered(Erasure(handle_ids=request.handle_ids, scope_hash=request.scope_hash, began_at=now))
+def _covered(request: ErasureRequest, *, now: datetime) -> Covered:
+    erasure = Erasure(handle_ids=request.handle_ids, scope_hash=request.scope_hash, began_at=now)
+    alone = scopes_alone(request.handle_ids)
+    return Covered(states.covered(erasure, alone=alone), sessions.covered(erasure, alone=alone))
 
 
 def _profile(profile_id: UUID | None) -> Resolved:

@@ -8,6 +8,8 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agentstate.models import KeptVersion, State
+from history.models import Item, KeptItem, Session
+from history.selectors.holds import ended_sessions, kept_items
 from privacy.models import ErasureRequest
 from workspaces import barriers
 from workspaces.models import HeldKey, Hold
@@ -62,22 +64,30 @@ def status_of(hold: Hold, *, now: datetime) -> HoldStatus:
 
 
 def kept_count(hold: Hold, *, up_to: int) -> int:
-    """Count the versions that a hold has kept, up to a number."""
-    return KeptVersion.objects.filter(hold=hold)[:up_to].count()
+    """Count the versions and messages that a hold has kept, up to a number."""
+    versions = KeptVersion.objects.filter(hold=hold)[:up_to].count()
+    ended = Item.objects.filter(session__in=ended_sessions(hold).values("id"), is_swept=False)
+    return min(versions + kept_items(hold)[:up_to].count() + ended[:up_to].count(), up_to)
 
 
 def to_settle(now: datetime) -> QuerySet[Hold]:
     """List the holds that have ended and still keep something, or have not been settled."""
-    kept, keys = (
-        model.objects.filter(hold=OuterRef("id")).values("id")[:1] for model in (KeptVersion, HeldKey)
+    versions, items, keys = (
+        model.objects.filter(hold=OuterRef("id")).values("id")[:1]
+        for model in (KeptVersion, KeptItem, HeldKey)
     )
     ended = Hold.objects.filter(Q(lifted_at__isnull=False) | Q(ends_at__lte=now))
-    return ended.filter(Q(settled_at__isnull=True) | Exists(kept) | Exists(keys)).order_by("id")
+    return ended.filter(
+        Q(settled_at__isnull=True) | Exists(versions) | Exists(items) | Exists(keys)
+    ).order_by("id")
 
 
 def is_being_erased(hold: Hold) -> bool:
     """Tell whether an erasure has begun on what a hold would be on: then there is nothing to keep any more."""
-    begun = State.objects.filter(erasure_id__isnull=False)
+    states = State.objects.filter(erasure_id__isnull=False)
+    sessions = Session.objects.filter(erasure_id__isnull=False)
     if hold.profile_id is None:
-        return begun.filter(scope_hash=hold.scope_hash).exists()
-    return begun.filter(handle__profile_id=hold.profile_id).exists()
+        on_states, on_sessions = Q(scope_hash=hold.scope_hash), Q(conversation_hash=hold.scope_hash)
+    else:
+        on_states = on_sessions = Q(handle__profile_id=hold.profile_id)
+    return states.filter(on_states).exists() or sessions.filter(on_sessions).exists()

@@ -18,9 +18,11 @@ from django.utils import timezone
 
 from agentstate.documents import types_of
 from agentstate.selectors.export import export_subject
+from history.selectors.export import export_subject as export_sessions
 from privacy.models import PackageRun
 from privacy.rules import packages as rules
 from privacy.rules.zips import ZippedFile, ZipStream
+from privacy.selectors.naming import scopes_alone
 from privacy.types import PackagedHandle, PackageSubject, Shown
 from workspaces import access, documents, encryption
 from workspaces.errors import KeyDestroyed
@@ -52,6 +54,11 @@ def _states(subject: PackageSubject) -> Iterator[Any]:
     return export_subject(subject.workspace, subject.handle_ids, subject.live, now=subject.now)
 
 
+def _history(subject: PackageSubject) -> Iterator[Any]:
+    alone = scopes_alone(subject.handle_ids)
+    return export_sessions(subject.workspace, subject.handle_ids, subject.live, alone=alone, now=subject.now)
+
+
 def _erasures(_subject: PackageSubject) -> Iterator[Any]:
     return iter(())
 
@@ -63,6 +70,7 @@ def _nothing_to_show(_record: Any) -> Shown:
 FILES: tuple[PackageFile, ...] = (
     PackageFile("handles.jsonl", "Identifiers", _handles, rules.show_handle),
     PackageFile("agent_states.jsonl", "Working memory of agents", _states, rules.show_state),
+    PackageFile("history.jsonl", "Conversation history", _history, rules.show_history),
     PackageFile("erasures.jsonl", "Erasures", _erasures, _nothing_to_show),
 )
 """What a package has of each kind of data. A new kind is a line here."""

@@ -1,15 +1,22 @@
-"""Telling people by e-mail what waits for them, without a word about whom it concerns (PR-17)."""
+"""Telling people by e-mail what waits for them, without a word about whom it concerns (PL-4, PR-17, CO-6)."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.conf import settings
-from django.core.mail import send_mail
+from django.core.mail import EmailMessage, get_connection, send_mail
 from django.db import transaction
 from django.db.models import Q
 
+from privacy.models import ErasureRequest
 from privacy.selectors import erasures as selectors
-from workspaces.selectors.people import members
-from workspaces.types import WorkspaceRef
+from privacy.selectors.approvals import needs_approval
+from workspaces.models import ChangeRequest
+from workspaces.rules import approvals as rules
+from workspaces.rules.rights import permissions_of
+from workspaces.selectors.approvals import bound_workspace, is_own, takes_approval
+from workspaces.selectors.people import Member, members
+from workspaces.types import Actor, WorkspaceRef
 
 ROLE = "privacy"
 
@@ -28,6 +35,53 @@ def tell_overdue(*, workspace: WorkspaceRef, now: datetime) -> int:
         for address in people:
             send_mail(*_overdue_mail(workspace, late), None, [address])
     return late
+
+
+def tell_change_waits(change: ChangeRequest) -> None:
+    """Mail everybody who may approve a change, once its transaction has committed, that it waits for one of them.
+
+    Not its author, nor whom it is about; nobody where it takes no approval. The mail names the kind and the page.
+    """
+    if not takes_approval(change):
+        return
+    approvers = [
+        member
+        for member in members()
+        if rules.may("approve", change.kind, permissions_of(member.roles)) and not is_own(change, member.id)
+    ]
+    _mail_on_commit(approvers, f"a change of `{change.kind}`", f"approvals/{change.id}/")
+
+
+def tell_erasure_waits(request: ErasureRequest, *, actor: Actor) -> None:
+    """Mail everybody who may approve an erasure, once its transaction has committed, that it waits for one of them.
+
+    Not whoever made it wait; nor who asked for it, where that one must not approve it. The mail names its number and
+    the page, and nothing of whom it is about.
+    """
+    if request.status != ErasureRequest.Status.VERIFIED:
+        return
+    besides = {actor.name} | ({request.asked_by} if needs_approval("erasure") else set())
+    approvers = [
+        member
+        for member in members()
+        if "approve_erasure" in permissions_of(member.roles) and member.email not in besides
+    ]
+    _mail_on_commit(approvers, f"the request for erasure {request.reference}", f"erasures/{request.id}/")
+
+
+def _mail_on_commit(people: Iterable[Member], what: str, page: str) -> None:
+    """Send when the transaction has committed; a mail server that is away must not undo or refuse what is there."""
+    workspace = bound_workspace()
+    link = f"{settings.LASTRO_BASE_URL}/console/w/{workspace.slug}/{page}"
+    title = f"{what[0].upper()}{what[1:]} waits for approval in {workspace.name}"
+    text = f"{title}. You may approve or deny it:\n\n{link}\n"
+    mails = [EmailMessage(title, text, None, [person.email]) for person in people]
+    if mails:
+        transaction.on_commit(lambda: _send(mails), robust=True)
+
+
+def _send(mails: list[EmailMessage]) -> None:
+    get_connection().send_messages(mails)
 
 
 def _overdue_mail(workspace: WorkspaceRef, late: int) -> tuple[str, str]:

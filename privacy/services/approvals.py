@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 
-from privacy.services import documents
+from privacy.services import alerts, documents
 from privacy.services.documents import propose_change, publish_change
 from workspaces import access
 from workspaces.errors import Conflict, OwnChange, Problem, RoleNotAllowed, Unavailable, WrongVersion
@@ -136,7 +136,9 @@ def change_four_eyes(
         raise WrongVersion(f"Version {setting.version} of the setting is live.")
     body = {"before": setting.kinds, "kinds": chosen}
     wish = ChangeWish(kind=rules.FOUR_EYES, document=body, reason=reason, replaces=replaces)
-    return approvals.open_request(wish=wish, author_id=by.person_id, actor=by.actor, now=now)
+    change = approvals.open_request(wish=wish, author_id=by.person_id, actor=by.actor, now=now)
+    alerts.tell_change_waits(change)
+    return change
 
 
 @transaction.atomic
@@ -187,7 +189,9 @@ def _ask_for_roles(
     body: Mapping[str, Any], *, author: Person, reason: str, actor: Actor, now: datetime
 ) -> ChangeRequest:
     wish = ChangeWish(kind=rules.ROLE_GRANT, document=dict(body), reason=reason, replaces=0)
-    return approvals.open_request(wish=wish, author_id=author.id, actor=actor, now=now)
+    change = approvals.open_request(wish=wish, author_id=author.id, actor=actor, now=now)
+    alerts.tell_change_waits(change)
+    return change
 
 
 def _publish(change: ChangeRequest, *, by: Decider, now: datetime) -> ChangeRequest:

@@ -10,6 +10,8 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from agentstate.services import closing as states
+from history.services import closing as sessions
+from history.services.erasures import SESSIONS
 from privacy.models import ErasureRequest, ErasureStep, PackageChunk, PackageRun
 from privacy.rules.erasures import CLOSING
 from privacy.services.packages import erase_packages
@@ -65,7 +67,8 @@ def reached(step: str) -> None:
 
 def last_keys(work: Work) -> list[UUID]:
     """List the workspace's own keys, which go with the receipt."""
-    return [work.workspace.key_id, work.workspace.hash_key_id]
+    hashing = WrappedKey.objects.filter(purpose="hash").values_list("id", flat=True)
+    return [work.workspace.key_id, *hashing]
 
 
 def _stop_credentials(work: Work) -> bool:
@@ -91,6 +94,15 @@ def _take_states(work: Work) -> bool:
         "all_states",
         states.KIND,
         lambda: states.take_out_batch(workspace=work.workspace, erasure=work.erasure, key=work.key),
+    )
+
+
+def _take_sessions(work: Work) -> bool:
+    return _until_done(
+        work,
+        "all_sessions",
+        SESSIONS,
+        lambda: sessions.take_out_batch(workspace=work.workspace, erasure=work.erasure, key=work.key),
     )
 
 
@@ -139,6 +151,11 @@ def _take_remains(work: Work) -> bool:
         "remains",
         "kept_versions",
         lambda: states.take_out_kept_versions(erasure=work.erasure, key=work.key),
+    ) and _until_done(
+        work,
+        "remains",
+        "kept_messages",
+        lambda: sessions.take_out_kept_items(erasure=work.erasure, key=work.key),
     )
     for model in _REMAINS if is_over else ():
         while _delete_batch(model.objects.all()):
@@ -160,6 +177,7 @@ def _verify(work: Work) -> bool:
     """Look for anything that is left, in both databases."""
     left = {
         "states": states.is_anything_left(),
+        "sessions": sessions.is_anything_left(),
         "packages": PackageRun.objects.exists() or PackageChunk.objects.exists(),
         "people": Handle.objects.exists() or Profile.objects.exists(),
         "remains": any(model.objects.exists() for model in _REMAINS),
@@ -199,6 +217,7 @@ _REMAINS = (HeldKey, Hold, Tombstone, RememberedAnswer)
 STEPS: Mapping[str, Callable[[Work], bool]] = {
     "credentials": _stop_credentials,
     "all_states": _take_states,
+    "all_sessions": _take_sessions,
     "all_packages": _take_packages,
     "all_people": _take_people,
     "remains": _take_remains,

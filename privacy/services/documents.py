@@ -9,6 +9,7 @@ from django.db import transaction
 from agentstate.types import TypeEffects
 from privacy.rules import documents as rules
 from privacy.selectors.documents import preview
+from privacy.services import alerts
 from privacy.types import Preview
 from workspaces import access, audit, documents
 from workspaces.errors import Conflict, InvalidDocument, InvalidInput, WrongVersion
@@ -36,6 +37,7 @@ def propose_change(*, wish: ChangeWish, author_id: UUID | None, actor: Actor, no
     """
     found = _require_acceptable(wish)
     change = approvals.open_request(wish=wish, author_id=author_id, actor=actor, now=now)
+    alerts.tell_change_waits(change)
     return Proposal(change, found.types)
 
 
@@ -51,6 +53,7 @@ def edit_change(*, change_id: UUID, wish: ChangeWish, by: Decider, now: datetime
         raise Conflict("A change stays one of its kind: make another one.")
     found = _require_acceptable(wish)
     approvals.edit_request(request=change, wish=wish, by=by, now=now)
+    alerts.tell_change_waits(change)
     return Proposal(change, found.types)
 
 

@@ -12,6 +12,8 @@ from django.utils import timezone
 
 from agentstate.models import State
 from agentstate.services import erasures as states
+from history.models import Session
+from history.services import erasures as sessions
 from privacy.models import ErasureRequest, ErasureStep, PackageRun
 from privacy.services import barriers, closing, receipts
 from privacy.services.packages import Erased, erase_packages
@@ -89,17 +91,26 @@ def _stand(work: Work) -> bool:
 
 def _erase_states(work: Work) -> bool:
     """Erase the marked states; what was written under the barred keys while they were marked is marked now."""
-    states.mark(work.erasure, is_again=True)
+    return _in_batches(work, "working_memory", states.KIND, states.erase_batch, size=states.BATCH)
+
+
+def _erase_sessions(work: Work) -> bool:
+    """Erase the marked sessions, as the states."""
+    return _in_batches(work, "history", sessions.SESSIONS, sessions.erase_batch, size=sessions.BATCH)
+
+
+def _in_batches(work: Work, step: str, kind: str, erase_batch: Callable[..., int], *, size: int) -> bool:
+    barriers.mark_again(work.erasure)
     barriers.stand(workspace=work.workspace, request_id=work.request.id)
     for _ in range(PATIENCE):
-        left = states.erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)
-        note_progress(work, "working_memory", states.KIND)
+        left = erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)
+        note_progress(work, step, kind)
         if not left:
             return True
         if not renew(work.request.id):
             return False
-        reached("working_memory.batch")
-        time.sleep(PAUSE_SECONDS if left < states.BATCH else 0)
+        reached(f"{step}.batch")
+        time.sleep(PAUSE_SECONDS if left < size else 0)
     return False
 
 
@@ -135,6 +146,7 @@ def _verify(work: Work) -> bool:
     """Look for anything that is left of it, in both databases."""
     left = {
         "states": State.objects.filter(erasure_id=work.erasure.id).count(),
+        "sessions": Session.objects.filter(erasure_id=work.erasure.id).count(),
         "handles": Handle.objects.filter(id__in=work.erasure.handle_ids).count(),
         "profiles": Profile.objects.filter(id__in=work.erasure.profile_ids).count(),
     }
@@ -200,6 +212,7 @@ def _end_step(step: ErasureStep) -> None:
 _STEPS: Mapping[str, Callable[[Work], bool]] = {
     "barrier": _stand,
     "working_memory": _erase_states,
+    "history": _erase_sessions,
     "packages": _erase_packages,
     "people": _erase_people,
     "verify": _verify,

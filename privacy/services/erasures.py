@@ -13,9 +13,9 @@ from privacy.rules import erasures as rules
 from privacy.rules.erasures import Refusal
 from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
-from privacy.services import barriers
+from privacy.services import alerts, barriers
 from privacy.types import Resolved, Target
-from workspaces import access, audit, documents, locks
+from workspaces import access, audit, documents, locks, rehashing
 from workspaces.barriers import hold_people
 from workspaces.errors import InvalidInput
 from workspaces.types import Actor, AuditObject, FieldProblem, WorkspaceRef
@@ -42,6 +42,7 @@ def request_erasure(
     refused with a reason, and kept. Raises InvalidInput, HotStoreUnavailable, OutcomeUnknown.
     """
     hold_people()
+    rehashing.require_current(workspace)
     found = selectors.resolved(workspace, target)
     request = received(workspace, target, found, asker, reason=reason, now=now)
     refusal = _refusal(request, found)
@@ -57,6 +58,8 @@ def request_erasure(
         _refuse(request, refusal, actor=asker.actor, now=now)
     elif asker.is_verified and not needs_approval("erasure"):
         _approve(workspace, request, actor=asker.actor, now=now)
+    else:
+        alerts.tell_erasure_waits(request, actor=asker.actor)
     return request
 
 
@@ -68,6 +71,7 @@ def verify_identity(*, request_id: UUID, actor: Actor, reason: str, now: datetim
     request.status, request.verified_at = Status.VERIFIED, now
     request.save()
     audit.record("erasure.verify", actor=actor, now=now, on=_object(request), reason=reason)
+    alerts.tell_erasure_waits(request, actor=actor)
     return request
 
 
@@ -128,6 +132,9 @@ def received(
         profile_id=found.profile_id or target.profile_id,
         handle_ids=list(found.handle_ids),
         scope_hash=found.scope_hash,
+        scope_hash_before=rehashing.previous_scope_hash(workspace, target.kind, target.scope_id)
+        if found.scope_hash
+        else None,
         hash_key_id=workspace.hash_key_id,
         reason=audit.clean_reason(reason) if reason else "",
         regime=regime,

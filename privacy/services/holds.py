@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from uuid import UUID
 
 import msgspec
@@ -9,11 +10,14 @@ from django.db import transaction
 
 from agentstate.selectors.holds import held_states, held_versions, kept_versions
 from agentstate.services.holds import let_go
+from history.selectors.holds import count_held, held_messages, kept_items
+from history.services.holds import let_go_of_items, let_go_of_sessions
 from privacy.errors import NotPossibleNow
 from privacy.rules import holds as rules
 from privacy.selectors import holds as selectors
+from privacy.selectors.naming import scopes_of_hold
 from privacy.types import Target
-from workspaces import access, audit
+from workspaces import access, audit, rehashing
 from workspaces.barriers import hold_people, lock_holds
 from workspaces.models import HeldKey, Hold
 from workspaces.scopes import scope_of
@@ -45,6 +49,7 @@ def place_hold(
     reason = rules.require_reason(wish.reason)
     rules.require_end(wish.ends_at, now=now)
     hold_people()
+    rehashing.require_current(workspace)
     hold = Hold(
         **_on(workspace, wish.target),
         reason=audit.clean_reason(reason),
@@ -77,13 +82,14 @@ def lift_hold(*, hold_id: UUID, reason: str, person_id: UUID | None, actor: Acto
     return hold
 
 
-def settle_holds(*, now: datetime) -> int:
+def settle_holds(*, workspace: WorkspaceRef, now: datetime) -> int:
     """Let go of what the bound workspace's ended holds have kept, in bounded batches; give how many were settled.
 
-    The versions go first and then the notes that keep their keys, so that a crash between leaves a key too many and
-    no version without its key. Keys that nothing needs any more go with the next run of the retired ones.
+    The versions, messages and sessions go first and then the notes that keep their keys, so that a crash between leaves
+    a key too many and nothing without its key. Keys that nothing needs any more go with the next run of the retired
+    ones.
     """
-    return sum(_settle(hold, now=now) for hold in selectors.to_settle(now))
+    return sum(_settle(workspace, hold, now=now) for hold in selectors.to_settle(now))
 
 
 def export_hold(
@@ -91,25 +97,31 @@ def export_hold(
 ) -> tuple[int, Iterator[bytes]]:
     """Give what a hold has kept and holds, one JSON object a line, decrypted; the export is audited first (PR-16).
 
-    Gives how many versions there are, and their lines. Raises NotFound; the lines raise KeyDestroyed or Tampered.
+    Gives how many versions and messages there are, and their lines. Raises NotFound; the lines raise KeyDestroyed or
+    Tampered.
     """
     with transaction.atomic():
         hold = access.one(Hold, id=hold_id)
-        count = kept_versions(hold).count() + held_states(hold).count()
-        facts = {"versions": count}
+        scopes = scopes_of_hold(hold)
+        versions = kept_versions(hold).count() + held_states(hold, scopes).count()
+        messages = count_held(hold, scopes)
+        facts = {"versions": versions, "messages": messages}
         audit.record("hold.export", actor=actor, now=now, on=_object(hold), facts=facts)
-    return count, (msgspec.json.encode(version) + b"\n" for version in held_versions(workspace, hold))
+    found = chain(held_versions(workspace, hold, scopes), held_messages(workspace, hold, scopes))
+    return versions + messages, (msgspec.json.encode(record) + b"\n" for record in found)
 
 
 def _on(workspace: WorkspaceRef, target: Target) -> dict[str, object]:
     if target.kind == "profile":
         return {"profile_id": access.one(profiles(), id=target.profile_id).id}
     scope = scope_of(workspace, kind=target.kind, id=target.scope_id)
-    return {"scope_kind": scope.kind, "scope_hash": scope.hash}
+    return {"scope_kind": scope.kind, "scope_hash": scope.hash, "hash_key_id": scope.hash_key_id}
 
 
-def _settle(hold: Hold, *, now: datetime) -> bool:
-    while let_go(hold):
+def _settle(workspace: WorkspaceRef, hold: Hold, *, now: datetime) -> bool:
+    while let_go(hold) or let_go_of_items(hold):
+        pass
+    while let_go_of_sessions(workspace=workspace, hold=hold, now=now):
         pass
     while _release_keys(hold):
         pass
@@ -129,7 +141,7 @@ def _end(hold_id: UUID, *, now: datetime) -> bool:
     """Note that a hold is settled, once; what another worker has not finished yet is looked at again."""
     free = Hold.objects.select_for_update(skip_locked=True)
     hold = free.filter(id=hold_id, settled_at__isnull=True).first()
-    if hold is None or kept_versions(hold).exists():
+    if hold is None or kept_versions(hold).exists() or kept_items(hold).exists():
         return False
     hold.settled_at = now
     hold.save(update_fields=["settled_at"])

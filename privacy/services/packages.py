@@ -141,10 +141,12 @@ def open_download(*, run_id: UUID, token: str, origin: Origin, now: datetime) ->
     """Open a package for who holds its link, and write the download to the audit before a byte of it leaves (PR-19).
 
     The first chunk is verified here; every other one before it is given. Raises NotFound for a link that is unknown,
-    expired or revoked, and Tampered for a package that does not verify.
+    expired or revoked, or whose workspace is closed (PL-5b), and Tampered for a package that does not verify.
     """
     hashed = token_hash(token)
     for workspace in workspaces_of_link(hashed):
+        if workspace.is_closed:
+            continue
         with access.bound(workspace.id):
             run, key = _opened(workspace, run_id, hashed, origin, now)
             parts = opened_chunks(key, _sealed(workspace, run), context=chunk_context(run))
@@ -176,7 +178,10 @@ def _opened(
 
 
 def _sealed(workspace: WorkspaceRef, run: PackageRun) -> Iterator[bytes]:
-    """Read the chunks in order, a megabyte at a time, as long as the package is neither expired nor revoked."""
+    """Read the chunks in order, a megabyte at a time, as long as the package is neither expired nor revoked.
+
+    Nor is its workspace closed (PL-5b).
+    """
     for first in range(0, run.chunks, CHUNKS_AT_ONCE):
         # Bound for each batch alone: between two of them the thread serves whoever asks for the next.
         with access.bound(workspace.id):
@@ -186,6 +191,7 @@ def _sealed(workspace: WorkspaceRef, run: PackageRun) -> Iterator[bytes]:
                 index__lt=min(first + CHUNKS_AT_ONCE, run.chunks),
                 run__status=_Status.READY,
                 run__expires_at__gt=timezone.now(),
+                workspace__closed_at=None,
             )
             found = list(batch.order_by("index").values_list("sealed", flat=True))
         yield from map(bytes, found)

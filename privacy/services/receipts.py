@@ -46,6 +46,7 @@ def _deliver(workspace: WorkspaceRef, request: ErasureRequest) -> None:
         handle_ids=tuple(request.handle_ids),
         scope_hash=bytes(request.scope_hash or b"").hex(),
         hash_key_id=request.hash_key_id,
+        scope_hash_before=bytes(request.scope_hash_before or b"").hex(),
         regime=request.regime,
         due_on=request.due_on,
         requested_at=request.requested_at,

@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from django.db import transaction
 
 from privacy.models import ErasureRequest
 from privacy.rules.erasures import ErasureRecord
 from privacy.services import barriers, erasing
 from privacy.services.work import NotErased
-from workspaces import access, audit, encryption
+from workspaces import access, audit, encryption, rehashing
 from workspaces.barriers import digest_key
 from workspaces.errors import KeyDestroyed
 from workspaces.models import Erasure
@@ -29,7 +30,7 @@ def reapply(*, workspace: WorkspaceRef, record: ErasureRecord, now: datetime) ->
         known = ErasureRequest.objects.filter(id=record.request_id).first()
         if known is not None and known.status == ErasureRequest.Status.COMPLETED:
             return False
-        _approve_again(workspace, record, known, now=now)
+        _approve_again(workspace, _as_named_here(workspace, record), known, now=now)
         if not erasing.run(workspace=workspace, request_id=record.request_id):
             raise NotErased(str(record.request_id))
     return True
@@ -49,6 +50,18 @@ def _approve_again(
         barriers.begin(workspace=workspace, request=request, now=now, is_held_back=False)
     elif request.target != ErasureRequest.Target.WORKSPACE:
         _renew_key(workspace, request.erasure_id, now=now)
+
+
+def _as_named_here(workspace: WorkspaceRef, record: ErasureRecord) -> ErasureRecord:
+    """Name a scope as the restored database does: from before a rotation of the hash key, or from within it (PL-12)."""
+    if not record.scope_hash_before:
+        return record
+    if record.hash_key_id != workspace.hash_key_id:
+        named = record.scope_hash_before
+        return msgspec.structs.replace(record, scope_hash=named, hash_key_id=workspace.hash_key_id)
+    before, now = (bytes.fromhex(name) for name in (record.scope_hash_before, record.scope_hash))
+    rehashing.move_scope(workspace, before=before, now=now)
+    return record
 
 
 def _renew_key(workspace: WorkspaceRef, erasure_id: UUID, *, now: datetime) -> None:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from agentstate.selectors.whole import opened_states
+from history.selectors.whole import opened_sessions
 from privacy.models import ErasureRequest
 from workspaces import audit
 from workspaces.errors import Conflict
@@ -48,8 +49,9 @@ def export_workspace(
 ) -> dict[str, Written]:
     """Write the bound workspace into a new folder that its owner alone can read, as JSON Lines with a manifest.
 
-    It holds the states' content in clear, as it is stored: masked at entry, without what has expired. Identifiers of
-    people and scopes are not in it, since only their keyed hashes are stored. What is kept is streamed: the memory that
+    It holds the states' content in clear, as it is stored: masked at entry, without what has expired; and the messages
+    of history as they were received. Identifiers of people, scopes and sessions are not in it, since only their keyed
+    hashes are stored. What is kept is streamed: the memory that
     this takes does not grow with it. The audit says so before anything is written. Raises Conflict for a folder that
     is there already.
     """
@@ -62,6 +64,7 @@ def export_workspace(
         "documents.jsonl": _rows(Document.objects.all(), "id", _document),
         "profiles.jsonl": _rows(Profile.objects.filter(erasure_id=None), "id", _profile),
         "states.jsonl": opened_states(workspace, now=now),
+        "history.jsonl": opened_sessions(workspace, now=now),
         "erasures.jsonl": _rows(ErasureRequest.objects.all(), "id", _erasure),
         "audit.jsonl": _rows(AuditEntry.objects.all(), "seq", _entry),
     }

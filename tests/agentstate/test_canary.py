@@ -28,6 +28,7 @@ from tests.agentstate.rows import row_of
 from tests.agentstate.threads import apart, in_parallel
 from tests.api import Answer, InProcess, OverHttp
 from tests.factories import order_type
+from tests.history import canary as history
 from tests.server import Server, database_url_of_tests
 from tests.stores import forget_hot_store
 from workspaces import access
@@ -74,7 +75,8 @@ class Drive:
         self.api, self.words = OverHttp(server.url, None), words
         self.workspace = factories.make_ready_workspace("Canario", order_type(), TASKS_ONLY)
         self.answers: list[Answer] = []
-        self.key = factories.make_key(self.workspace, "agent_state", "admin")
+        factories.switch(self.workspace, "history", on=True)
+        self.key = factories.make_key(self.workspace, "agent_state", "admin", "history")
         self.agent = f"order-taker-{words.clear}"
         self.scope = {"kind": "conversation", "id": f"c-{words.content}"}
         types = [order_type(agents=["order-taker", self.agent]), TASKS_ONLY]
@@ -149,6 +151,8 @@ def drive(quick_to_give_up: Server, words: Words, django_db_blocker: Any) -> Dri
         succeed(drive)
         be_refused(drive)
         fail(drive)
+        history.play(drive.call, drive.answers, drive.words.content, drive.words.phone)
+        history.damage(drive.call, drive.workspace, drive.words.content)
     return drive
 
 
@@ -201,7 +205,7 @@ def be_refused(drive: Drive) -> None:
     raw = json.dumps(body).encode()
     other = {"type": "email", "value": f"other-{word}@example.com"}
     narrow = factories.make_key(drive.workspace, agents=("upsell",))
-    no_scope = factories.make_key(drive.workspace, "history")
+    no_scope = factories.make_key(drive.workspace, "context")
     feature_off = factories.make_key(factories.make_workspace("Apagado"))
     headers = {
         "User-Agent": word,
@@ -288,10 +292,16 @@ def answers(drive: Drive) -> Iterator[Place]:
 
 
 def test_every_column_of_every_table(drive: Drive, words: Words, committed: None) -> None:
-    """WM-24, WM-5, PL-6, PR-5: no table holds content, a scope's id or a handle; an agent's name may stand in clear."""
+    """WM-24, WM-5, HI-23, PL-6, PR-5: no table holds content, an id or a handle; an agent's name may stand in clear."""
     places = list(canary.database())
     assert found([words.clear], places)
-    assert {"agentstate_state.body", "workspaces_auditentry.facts"} <= {place.name for place in places}
+    kept = {
+        "agentstate_state.body",
+        "history_item.body",
+        "history_session.summary",
+        "workspaces_auditentry.facts",
+    }
+    assert kept <= {place.name for place in places if place.held}
     assert found(words.hidden, places) == []
 
 
@@ -300,7 +310,7 @@ def test_the_log_of_the_server(drive: Drive, words: Words, folder: Path) -> None
     drive.call("GET", "/v1/sources/me", **{"X-Request-Id": words.clear})
     log = Place("server.log", (folder / "server.log").read_bytes())
     assert found([words.clear], [log])
-    for told in (b"request.answered", b"agent-state-read", b"request.failed", b"Tampered"):
+    for told in (b"request.answered", b"agent-state-read", b"history-commit", b"request.failed", b"Tampered"):
         assert told in log.held
     assert found(words.hidden, [log]) == []
 
@@ -340,7 +350,7 @@ def test_the_files_of_the_services(drive: Drive, words: Words) -> None:
 
 
 def test_every_other_answer(drive: Drive, words: Words) -> None:
-    """WM-24, PL-8: no answer but the read of a state: no stored write, no metadata, no refusal and no failure."""
+    """WM-24, HI-12, PL-8: no answer but the reads of a state and a session: no write, no refusal and no failure."""
     given = list(answers(drive))
     statuses = {answer.status for answer in drive.answers}
     assert statuses >= {200, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 500, 503}

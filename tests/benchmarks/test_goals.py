@@ -14,6 +14,7 @@ from benchmarks.peers.catalogue import PEERS
 from benchmarks.report import MARK, as_json, as_markdown, documented
 from benchmarks.rounds import Contender, Slice, Spread, play, ratio, slice_of, tail
 from benchmarks.run import CAS, CEILING, EMPTY, HELLO, MERGE, RAW_READ, RAW_WRITE, READ, Measured, Table
+from benchmarks.sessions import Sessions
 from benchmarks.stall import Stalls
 
 ALWAYS = {"PF-1", "PF-2", "PF-3", "PF-5", "PF-6", "PF-7", "PF-9"}
@@ -51,9 +52,15 @@ def measured() -> Measured:
         growth=Growth(states=100, row=3000.0, key=300.0, hot=2500.0),
         worker_bytes=80 * 1024 * 1024,
         many_rows=None,
+        sessions=None,
         peers={"langgraph": "1"},
         seconds=1.0,
     )
+
+
+def talked(*, longest: float = 50) -> Sessions:
+    lengths = {10: slices(100), 100: slices(90), 1_000: slices(longest)}
+    return Sessions(appends=lengths, windows=lengths)
 
 
 class Worker:
@@ -96,6 +103,7 @@ def test_every_goal_has_its_number() -> None:
     assert goals(quick).keys() == ALWAYS
     many = ManyRows(few=1_000, many=2_000_000, warm=100_000, ratio=Spread(0.9, 0.9, 0.9))
     assert goals(replace(quick, many_rows=many)).keys() == ALWAYS | {"PF-4"}
+    assert [part.value for part in goals(replace(quick, sessions=talked()))["PF-4"].parts] == [0.9, 0.5] * 2
 
 
 def test_the_numbers_are_held_against_the_bounds() -> None:
@@ -113,6 +121,7 @@ def test_the_numbers_are_held_against_the_bounds() -> None:
         ("PF-5", {"contention": Contention(slices(20), slices(100), lost=0)}),
         ("PF-7", {"worker_bytes": 200 * 1024 * 1024}),
         ("PF-7", {"growth": Growth(states=100, row=4000.0, key=300.0, hot=2500.0)}),
+        ("PF-4", {"sessions": talked(longest=79)}),
         ("PF-9", {"stalls": Stalls(locked=Spread(0.1, 0.0, 0.2), stopped=Spread(0.9, 0.9, 0.9))}),
     ],
 )

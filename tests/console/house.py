@@ -14,6 +14,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from agentstate.models import SweepRun
 from console import page_urls
+from history.models import HistorySweep, Session
 from privacy.models import ErasureRequest
 from privacy.services import erasing, erasures, holds
 from privacy.services.documents import propose_change
@@ -22,6 +23,7 @@ from privacy.services.holds import HoldWish
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.history.talk import PINS, Talk, items, user
 from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.models import (
@@ -36,6 +38,7 @@ from workspaces.models import (
 )
 from workspaces.rules.handles import Handle, canonical
 from workspaces.rules.rights import KEY_SCOPES, ROLES
+from workspaces.scopes import scope_of
 from workspaces.services import people
 from workspaces.services.profiles import handle_of
 from workspaces.types import Actor, ChangeWish, Origin, WorkspaceRef
@@ -97,8 +100,10 @@ class House(msgspec.Struct, frozen=True):
     requests: Mapping[str, UUID]
     hold: UUID
     held: UUID
+    reserved: UUID
     change: UUID
     package: UUID
+    scope: str
 
     def address(self, route: str, who: str = "security") -> str:
         """Give the address of a page, filled with what is in the house; `who` owns the token that it names."""
@@ -117,6 +122,7 @@ class House(msgspec.Struct, frozen=True):
             "entry_id": self.entry,
             "erasure_id": self.requests[REQUESTS.get(route, "received")],
             "hold_id": self.hold,
+            "session_id": self.reserved,
             "form": "csv",
             "package_id": self.package,
             "person_id": self.people["support"].id,
@@ -124,6 +130,8 @@ class House(msgspec.Struct, frozen=True):
             "token_id": self.tokens.get(who, self.tokens["security"]),
             "name": "order",
             "key": "agent_state",
+            "target": "conversation",
+            "scope": self.scope,
             "kind": "masking",
             "request_id": self.change,
             "act": "deny",
@@ -157,6 +165,7 @@ def build_house() -> House:
     _write_canaries(InProcess(key_text))
     package = build(workspace, {"type": "phone_e164", "value": PHONE})
     _write_about(InProcess(key_text), *OTHERS.values())
+    reserved = keep_sessions(workspace, {"type": "phone_e164", "value": PHONE})
     requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         return House(
@@ -169,13 +178,38 @@ def build_house() -> House:
             profile=Profile.objects.order_by("created_at")[0].id,
             key=ApiKey.objects.get(name="of the house").id,
             key_text=key_text,
-            entry=AuditEntry.objects.get(act="feature.enable").id,
+            entry=AuditEntry.objects.get(act="feature.enable", object_id="agent_state").id,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
             requests=requests,
             hold=hold,
             held=held,
+            scope=scope_of(workspace, kind="conversation", id=f"{SCOPE_ID}-1").hash.hex(),
+            reserved=reserved,
         )
+
+
+def keep_sessions(workspace: WorkspaceRef, subject: Mapping[str, str]) -> UUID:
+    """Keep sessions of history about somebody, with the canary in them, and leave decisions running.
+
+    Gives the one whose decision has run for longest.
+    """
+    factories.switch(workspace, "history", on=True)
+    agent = InProcess(factories.make_key(workspace, "history", source="chat backend", name="of history"))
+    for name, worker in (("done", ""), ("short", "chat-7"), ("long", LONG), ("unlabelled", "")):
+        talk = Talk(agent, session_id=f"{SCOPE_ID}-{name}")
+        told = items(user(CANARY), {"role": "assistant", "content": CANARY}, key=CANARY)
+        token = talk.token(conversation_id=f"{SCOPE_ID}-history", subject=subject)
+        kept = talk.call("commit", reservation=token, items=told, pins=PINS | {"model": "gpt-4.1-mini"})
+        assert kept.status == 200, kept.body
+        if name != "done":
+            talk.token(worker=worker)
+    with access.bound(workspace.id):
+        now = timezone.now()
+        longest = Session.objects.get(worker=LONG)
+        Session.objects.filter(id=longest.id).update(reserved_at=now - timedelta(hours=2))
+        HistorySweep.objects.create(began_at=now, ended_at=now, removed={"sessions": 4, "items": 31})
+        return longest.id
 
 
 def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[dict[str, UUID], UUID, UUID]:

@@ -70,11 +70,19 @@ def _house(demo: dict[str, Any]) -> Any:
     from django.utils import timezone
 
     from tests import factories
-    from tests.console.house import EVERY_ROLE, WITHOUT_ROLE, House, ask_and_hold, ask_for_a_change
+    from tests.console.house import (
+        EVERY_ROLE,
+        WITHOUT_ROLE,
+        House,
+        ask_and_hold,
+        ask_for_a_change,
+        keep_sessions,
+    )
     from tests.privacy.packages import package_of
     from workspaces import access
     from workspaces.models import ApiKey, AuditEntry, Invitation, Person, PersonalToken, Profile, Workspace
     from workspaces.rules.rights import ROLES
+    from workspaces.scopes import scope_of
     from workspaces.services import people
 
     workspace = Workspace.objects.get(slug=demo["workspace"]["slug"]).ref
@@ -86,6 +94,7 @@ def _house(demo: dict[str, Any]) -> Any:
     with access.bound(quiet.id):
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
     package = package_of(workspace)
+    reserved = keep_sessions(workspace, {"type": "phone_e164", "value": "+5511912345678"})
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id
     requests, hold, held = ask_and_hold(workspace, staff)
@@ -108,12 +117,14 @@ def _house(demo: dict[str, Any]) -> Any:
             profile=profile,
             key=ApiKey.objects.all()[0].id,
             key_text="",
-            entry=AuditEntry.objects.get(act="feature.enable").id,
+            entry=AuditEntry.objects.get(act="feature.enable", object_id="agent_state").id,
             requests=requests,
             hold=hold,
             held=held,
+            reserved=reserved,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            scope=scope_of(workspace, kind="conversation", id="c-1").hash.hex(),
         )
 
 

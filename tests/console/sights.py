@@ -90,6 +90,20 @@ def _request(status: str, *rest: str) -> Callable[[House], str]:
     return address
 
 
+def _of_kind(kind: str) -> Callable[[House], str]:
+    """Lead to the draft of another document."""
+    return lambda house: house.address("document_draft", EVERY_ROLE).replace("masking", kind)
+
+
+def _scope(target: str, scope: str = "") -> Callable[[House], str]:
+    """Lead to the erasure of another kind of scope, or of another one."""
+    return lambda house: (
+        house.address("scope_erase", EVERY_ROLE)
+        .replace("conversation", target)
+        .replace(house.scope, scope or house.scope)
+    )
+
+
 def _held(name: str) -> Callable[[House], str]:
     return lambda house: house.address(name, EVERY_ROLE).replace(str(house.profile), str(house.held))
 
@@ -187,6 +201,9 @@ STATES = (
     Sight(name="a search that was none", address=_at("profiles", "?found=invalid")),
     Sight(name="working memory, filtered away", address=_at("profile_working_memory", "?agent=nobody")),
     Sight(name="working memory, filtered", address=_at("profile_working_memory", "?agent=order-taker")),
+    Sight(name="history, filtered away", address=_at("profile_history", "?provider=nobody")),
+    Sight(name="history, filtered", address=_at("profile_history", "?provider=openai.chat")),
+    Sight(name="history of a profile without any", address=_held("profile_history")),
     Sight(name="no package yet", address=_quiet("packages")),
     Sight(name="packages, filtered away", address=_at("packages", "?state=failed")),
     Sight(name="package dialog", address=_at("profile"), act=_open_dialog("#package-new")),
@@ -201,7 +218,7 @@ STATES = (
     Sight(name="audit, filtered", address=_at("audit", "?action=feature.*&from=2026-01-01")),
     Sight(name="audit, filtered away", address=_at("audit", "?action=nothing")),
     Sight(name="feature dialog", address=_at("features"), act=_open_dialog("#switch-agent_state")),
-    Sight(name="feature dialog, off", address=_at("features"), act=_open_dialog("#switch-history")),
+    Sight(name="feature dialog, off", address=_at("features"), act=_open_dialog("#switch-context")),
     Sight(name="feature dialog, refused", address=_at("features"), act=_refused_dialog),
     Sight(name="rotate dialog", address=_at("keys"), act=_open_dialog("[id^=rotate-]")),
     Sight(name="revoke dialog", address=_at("keys"), act=_open_dialog("[id^=revoke-]")),
@@ -219,6 +236,23 @@ STATES = (
         address=_at("types_draft"),
         act=_checked_draft(lambda text: text.replace('"list"', '"lists"')),
     ),
+    Sight(
+        name="draft of the masking with changes",
+        address=_at("document_draft"),
+        act=_checked_draft(
+            lambda text: text.replace('"iban": "redact"', '"iban": "hash"').replace('"US"', '"PT"')
+        ),
+    ),
+    Sight(
+        name="draft of the masking with problems",
+        address=_at("document_draft"),
+        act=_checked_draft(lambda text: text.replace('"US"', '"XX"')),
+    ),
+    Sight(
+        name="draft of the retention with changes",
+        address=_of_kind("retention"),
+        act=_checked_draft(lambda text: text.replace('"LGPD"', '"GDPR"').replace('"7y"', '"5y"')),
+    ),
     Sight(name="draft without changes", address=_at("types_draft"), act=_checked_draft(lambda text: text)),
     Sight(name="erasures, late", address=_at("erasures", "?due=late")),
     Sight(name="erasures, filtered away", address=_at("erasures", "?status=failed")),
@@ -234,9 +268,24 @@ STATES = (
     Sight(name="refuse erasure dialog", address=_at("erasure"), act=_open_dialog("#refuse")),
     Sight(name="erase dialog", address=_at("profile"), act=_open_dialog("#erase")),
     Sight(name="hold dialog", address=_at("profile"), act=_open_dialog("#hold")),
+    Sight(name="erasure of a task without states", address=_scope("task", "0" * 64)),
+    Sight(name="erasure of an object", address=_scope("object")),
+    Sight(
+        name="erasure of a conversation, refused",
+        address=_at("scope_erase"),
+        act=_sent_empty("Request the erasure"),
+    ),
     Sight(name="erasure of a held profile", address=_held("profile_erase")),
     Sight(name="a profile with a hold", address=_held("profile")),
     Sight(name="working memory of a profile with a hold", address=_held("profile_working_memory")),
+    Sight(name="decisions, filtered away", address=_at("reservations", "?provider=nobody")),
+    Sight(name="history is off, decisions", address=_quiet("reservations")),
+    Sight(name="free dialog", address=_at("reservations"), act=_open_dialog("[id^=recover-]")),
+    Sight(
+        name="free, refused",
+        address=_at("reservation_recover"),
+        act=_sent_empty("Free the session"),
+    ),
     Sight(name="no hold yet", address=_quiet("holds")),
     Sight(name="holds, filtered away", address=_at("holds", "?state=ended")),
     Sight(name="lift hold dialog", address=_at("holds"), act=_open_dialog("[id^=lift-]")),

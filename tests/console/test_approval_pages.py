@@ -101,7 +101,7 @@ def test_a_change_is_shown_with_all_that_is_approved(
         "A new country",
         "/regions/",
         "PT",
-        "from the publication on",
+        "are masked by it within a second",
         "document.propose",
     ):
         assert words in page

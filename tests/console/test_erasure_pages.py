@@ -166,6 +166,60 @@ class TestAsking:
             text = " ".join(str(entry.facts) for entry in AuditEntry.objects.all())
         assert ANA["value"] not in text
 
+    @pytest.mark.parametrize("kind", ["conversation", "task", "object"])
+    def test_a_typed_id(
+        self,
+        aurora: WorkspaceRef,
+        client: Client,
+        kind: str,
+        django_capture_on_commit_callbacks: Any,
+    ) -> None:
+        """PR-9, CO-3: a conversation, task or object is named by POST, and is in an address as a keyed hash alone.
+
+        What would go is shown before, its id is typed again, and then all of it is gone, whomever it names.
+        """
+        named = factories.scope("cart:shop:77 of 1", kind=kind)
+        factories.make_state(aurora, scope=named, subject=ANA)
+        kept = store(aurora, ANA)
+        new = at(aurora, "erasures", "new")
+        answer = client.post(new, {"kind": "", "handle": named["id"], "namespace": "", "what": kind})
+        address = answer["Location"]
+        assert (answer.status_code, "shop" in address) == (303, False)
+        page = client.get(address)
+        assert (page.context["dry_run"].states, page.context["dry_run"].handles) == (1, 0)
+
+        form = {"typed": named["id"], "verified": "on", **REASON}
+        other = client.post(address, {**form, "typed": "cart:shop:78"})
+        for shown in (page, other):
+            assert "shop:7" not in shown.content.decode()
+        assert (other.status_code, list(other.context["form"].errors)) == (422, ["typed"])
+        with access.bound(aurora.id):
+            assert not ErasureRequest.objects.exists()
+
+        with django_capture_on_commit_callbacks(execute=True):
+            assert client.post(address, form).status_code == 303
+        request = only_request(aurora)
+        assert (request.target, request.target_id in address) == (kind, True)
+        assert erasing.run(workspace=aurora, request_id=request.id)
+        agent = InProcess(factories.make_key(aurora))
+        assert [agent.read(place).body["version"] for place in (named, kept)] == [0, 1]
+        with access.bound(aurora.id):
+            text = " ".join(str(entry.facts) for entry in AuditEntry.objects.all())
+        assert "shop" not in text
+
+    def test_an_id_of_nothing(self, aurora: WorkspaceRef, client: Client) -> None:
+        """PL-19: an address without a keyed hash of one of the three leads nowhere; an id of nothing is called one."""
+        some = "0" * 64
+        for wrong in (("workspace", some), ("profile", some), ("task", "0" * 63), ("task", "g" * 64)):
+            assert client.get(at(aurora, "erasures", "new", *wrong)).status_code == 404
+        page = client.get(at(aurora, "erasures", "new", "task", some))
+        assert "Nothing is stored under this id now" in page.content.decode()
+        elsewhere = factories.make_ready_workspace("Boreal")
+        named = factories.scope("c-elsewhere")
+        factories.make_state(elsewhere, scope=named)
+        answer = client.post(at(aurora, "erasures", "new"), {"handle": named["id"], "what": "conversation"})
+        assert client.get(answer["Location"]).context["dry_run"].states == 0
+
     def test_a_handle_of_somebody_else(self, aurora: WorkspaceRef, client: Client) -> None:
         """PL-1: an address that joins one person's id to another's handle leads nowhere."""
         store(aurora, ANA)

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from history.models import Session
 from tests import factories
 from tests.console.conftest import SignedIn
-from tests.console.house import EVERY_ROLE, NOBODY, House
+from tests.console.house import EVERY_ROLE, NOBODY, SCOPE_ID, House
 from tests.tables.pages import FORMS, Fields, Form, Refused, refused_forms
 from tests.tables.rights import OPEN_PAGES, PAGES
 from workspaces import access, documents
@@ -21,15 +22,20 @@ REFUSED = list(refused_forms())
 def filled(house: House, fields: Fields) -> dict[str, Any]:
     """Fill what is in braces from the house."""
     with access.bound(house.workspace.id):
-        live = documents.live("features", "object-types")
+        live = documents.live("features", "object-types", "masking")
         pseudonym = Profile.objects.get(id=house.profile).pseudonym
         seen, setting = content_digest(access.one(ChangeRequest, id=house.change)), four_eyes().version
+        reservation = Session.objects.get(id=house.reserved).reservation_id
     facts = {
+        "{reservation}": reservation,
         "{seen}": seen,
         "{four_eyes_version}": setting,
         "{features_version}": live["features"].version,
         "{types_version}": live["object-types"].version,
         "{pseudonym}": pseudonym,
+        "{scope_id}": f"{SCOPE_ID}-1",
+        "{masking}": json.dumps(live["masking"].body),
+        "{masking_version}": live["masking"].version,
         "{types}": json.dumps(live["object-types"].body),
         "{member_email}": house.people["support"].email,
         "{owner_email}": house.people["owner"].email,

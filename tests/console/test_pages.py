@@ -119,6 +119,7 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
     "name",
     [
         "types_draft",
+        "document_draft",
         "type",
         "document",
         "key_new",

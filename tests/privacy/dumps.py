@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -59,7 +60,16 @@ def restored_dump() -> Iterator[Restored]:
         yield Restored(name)
     finally:
         with logged_in("default", owner=True) as owner:
+            _until_alone(owner, name)
             owner.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _until_alone(owner: Any, name: str) -> None:
+    """Wait until the connections of processes that were killed have ended: the owner may not end another's."""
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    deadline = time.monotonic() + 10
+    while owner.execute(others, [name]).fetchone()[0] and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _url(name: str, *, owner: bool = False) -> str:

@@ -11,6 +11,7 @@ from privacy.services import erasing
 from tests import factories
 from tests.api import Answer, InProcess
 from tests.factories import scope, write
+from tests.history.talk import PINS, Talk, items
 from workspaces import access
 from workspaces.services.encryption import destroy_retired_keys
 from workspaces.types import WorkspaceRef
@@ -35,6 +36,15 @@ class House(msgspec.Struct, frozen=True):
         answer = self.agent.write(write(body, scope=place, **members))
         assert answer.body.get("stored"), answer.body
         return place
+
+    def talk(self, *texts: str, session: str = "", **named: Any) -> Talk:
+        """Keep a session of messages, decided on; `named` says whom and which conversation it names."""
+        talk = Talk(self.agent, **({"session_id": session} if session else {}))
+        token = talk.token(**named)
+        said = items(*({"role": "user", "content": text} for text in texts or ("hello",)))
+        answer = talk.call("commit", reservation=token, items=said, pins=PINS)
+        assert answer.status == 200, answer.body
+        return talk
 
     def forget(self, target: str, value: Any, **headers: str) -> Answer:
         """Ask for an erasure."""
@@ -68,5 +78,7 @@ class House(msgspec.Struct, frozen=True):
 def make_house(name: str = "Aurora") -> House:
     """Make a workspace of its own with an agent and a back office."""
     workspace = factories.make_ready_workspace(name)
+    factories.switch(workspace, "history", on=True)
+    agent = factories.make_key(workspace, "agent_state", "history")
     office = factories.make_key(workspace, "agent_state", "admin", source="back office")
-    return House(workspace, InProcess(factories.make_key(workspace)), InProcess(office))
+    return House(workspace, InProcess(agent), InProcess(office))

@@ -15,19 +15,24 @@ from django.test import Client
 from django.utils import timezone
 
 from agentstate.models import KeptVersion, State
+from history.models import Item, KeptItem, Session
 from privacy.models import ErasureRequest, PackageChunk, PackageRun
 from privacy.rules.erasures import CLOSING
+from privacy.selectors import packages as package_selectors
 from privacy.services import closing, erasing
+from privacy.services import packages as package_services
+from privacy.services.workspaces import close_workspace
 from tests import factories
 from tests.agentstate import canary
 from tests.api import InProcess
 from tests.factories import scope, write
 from tests.privacy import packages
+from tests.privacy.builder import large_files
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
 from tests.workspaces.cast import row_id
 from workspaces import access, encryption, signing
 from workspaces.audit import verify_chain
-from workspaces.errors import WorkspaceClosed
+from workspaces.errors import Tampered, WorkspaceClosed
 from workspaces.models import (
     AuditEntry,
     ErasedItem,
@@ -43,9 +48,12 @@ from workspaces.services.credentials import rotate_api_key
 from workspaces.services.encryption import destroy_retired_keys
 
 POINTS = [step + when for step in CLOSING for when in ("", ".done", ".ended")]
-BATCHES = [f"{step}.batch" for step in CLOSING[:6]]
+BATCHES = [f"{step}.batch" for step in CLOSING[:7]]
 QUICK = [*BATCHES, "nothing_left.done", "receipt.done"]
 KILLS = [*QUICK, *(pytest.param(point, marks=pytest.mark.long) for point in POINTS if point not in QUICK)]
+
+
+ERASED = {"agent_states": 4, "handles": 3, "messages": 4, "packages": 1, "profiles": 2, "sessions": 3}
 
 
 class Ended(BaseException):
@@ -70,6 +78,10 @@ def places(house: House, word: str) -> list[dict[str, str]]:
     body = {"remark": word, "anything": {word: [word]}, "note": word}
     people: list[dict[str, Any]] = [{}, {"subject": ANA}, {"subject": ANAS_PHONE}, {"subject": BRUNO}]
     kept = [house.store(body, place=scope(f"{word}-{n}"), **who) for n, who in enumerate(people)]
+    house.talk(word, f"again {word}", subject=ANA, conversation_id=word)
+    house.talk(word, subject=BRUNO)
+    running = house.talk(word)
+    running.token(worker=word)
     gone = house.store(body, subject=BRUNO)
     house.agent.post("/v1/agent-state/delete", {"scope": gone, "agent": "order-taker"})
     house.office.post("/v1/profiles/link", {"first": {"handle": ANA}, "second": {"handle": ANAS_PHONE}})
@@ -92,6 +104,9 @@ def left(house: House) -> dict[str, int]:
     """Count what is left in the workspace."""
     models: Any = (
         State,
+        Session,
+        Item,
+        KeptItem,
         PackageRun,
         PackageChunk,
         KeptVersion,
@@ -114,7 +129,7 @@ def test_closed(house: House, places: list[dict[str, str]], word: str) -> None:
     assert left(house) == {}
     assert canary.found([word], [*canary.database(), *canary.hot_store()]) == []
     signing.verify(receipt, [key.public_key for key in signing.public_keys()])
-    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "packages": 1, "profiles": 2}
+    assert receipt["erased"] == ERASED
     assert (receipt["target"], receipt["target_id"]) == ("workspace", str(house.workspace.id))
     with access.bound(house.workspace.id):
         assert verify_chain().first_bad is None
@@ -123,7 +138,7 @@ def test_closed(house: House, places: list[dict[str, str]], word: str) -> None:
         assert AuditEntry.objects.get(act="workspace.close").reason == "The contract ended"
         assert Workspace.objects.get(id=house.workspace.id).closed_at is not None
     assert close(house) == receipt, "Closing it again changes nothing."
-    for level in ("master", "workspace", "handles", "data"):
+    for level in ("master", "workspace", "handles", "data", "hashes"):
         call_command("rotate_keys", level, "--workspace", house.workspace.slug, stdout=StringIO())
     assert left(house) == {}
 
@@ -148,6 +163,25 @@ def test_nobody_comes_in_again(house: House, places: list[dict[str, str]]) -> No
         )
 
 
+def test_links_stop_at_once(
+    house: House, places: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PL-5b, PR-19: from the closing on, before any worker comes, no link opens one, and a download ends."""
+    monkeypatch.setattr(package_services, "CHUNKS_AT_ONCE", 1)
+    monkeypatch.setattr(package_selectors, "FILES", large_files(400_000))
+    run = packages.build(house.workspace, BRUNO)
+    link = packages.link(house.workspace, run)
+    assert packages.content(packages.download(link))
+    begun = packages.download(link)
+    next(begun.streaming_content)
+    with access.bound(house.workspace.id):
+        close_workspace(workspace=house.workspace, actor=factories.SYSTEM, now=timezone.now())
+        assert PackageRun.objects.get(id=run.id).status == PackageRun.Status.READY
+    assert packages.download(link).status_code == 404
+    with pytest.raises(Tampered):
+        list(begun.streaming_content)
+
+
 @pytest.mark.parametrize("point", KILLS)
 def test_killed(
     house: House, places: list[dict[str, str]], word: str, point: str, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +204,7 @@ def test_killed(
         destroy_retired_keys(workspace=house.workspace)
         assert AuditEntry.objects.filter(act="erasure.complete").count() == 1
         assert AuditEntry.objects.filter(act="workspace.close").count() == 1
-    assert receipt["erased"] == {"agent_states": 4, "handles": 3, "packages": 1, "profiles": 2}
+    assert receipt["erased"] == ERASED
     assert left(house) == {}
 
 
@@ -277,6 +311,9 @@ class TestExport:
         assert len(states) == len(bodies)
         assert all(state["body"] in bodies for state in states)
         assert word in (folder / "states.jsonl").read_text()
+        told = [line["record"] for line in self.lines(folder, "history.jsonl")]
+        assert (told.count("session"), told.count("message")) == (3, 4)
+        assert (folder / "history.jsonl").read_text().count(word) == 4
         assert {profile["id"] for profile in self.lines(folder, "profiles.jsonl")} == people
         assert sum(len(profile["handles"]) for profile in self.lines(folder, "profiles.jsonl")) == 3
         assert {row["kind"] for row in self.lines(folder, "documents.jsonl")} >= {"features", "object-types"}
@@ -296,9 +333,12 @@ class TestExport:
         make_house("Boreal").store({"step": "cart"}, subject=ANA)
         monkeypatch.setattr("agentstate.selectors.whole.BATCH", 2)
         monkeypatch.setattr("privacy.services.workspace_export.BATCH", 2)
+        monkeypatch.setattr("history.selectors.export.SESSIONS_AT_ONCE", 2)
+        monkeypatch.setattr("history.selectors.export.ITEMS_AT_ONCE", 1)
         folder = tmp_path / "out"
         call_command("export_workspace", house.workspace.slug, str(folder), stdout=StringIO())
         assert len(self.lines(folder, "states.jsonl")) == 4
+        assert len(self.lines(folder, "history.jsonl")) == 7
         assert len(self.lines(folder, "profiles.jsonl")) == 2
         numbers = [row["seq"] for row in self.lines(folder, "audit.jsonl")]
         assert numbers == list(range(1, len(numbers) + 1))

@@ -11,6 +11,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from agentstate.services import erasures as states
+from history.models import Item
+from history.services import erasures as sessions
 from privacy.models import ErasureRequest
 from privacy.rules.erasures import STEPS
 from tests.privacy.erasing import ANA, ANAS_PHONE, House, make_house
@@ -18,7 +20,10 @@ from tests.server import database_urls_of_tests
 from workspaces import access
 from workspaces.models import AuditEntry, ErasedItem, Handle, Profile, WrappedKey
 
-POINTS = [step + when for step in STEPS for when in ("", ".done", ".ended")] + ["working_memory.batch"]
+POINTS = [step + when for step in STEPS for when in ("", ".done", ".ended")] + [
+    "working_memory.batch",
+    "history.batch",
+]
 
 
 @pytest.fixture
@@ -38,8 +43,11 @@ def killed_at(house: House, request_id: str, point: str) -> int:
 def test_killed(house: House, point: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """PR-13: each point between two transactions; what the first worker counted is not counted again."""
     many = states.BATCH + 1 if point == "working_memory.batch" else 3
+    talks = sessions.BATCH + 1 if point == "history.batch" else 2
     for _ in range(many):
         house.store({"step": "cart"}, subject=ANA)
+    for _ in range(talks):
+        house.talk("one", "two", subject=ANA)
     asked = house.forget("handle", ANA).body
 
     assert killed_at(house, asked["request_id"], point) == -signal.SIGKILL
@@ -50,10 +58,17 @@ def test_killed(house: House, point: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     status = house.status(asked["request_id"])
     assert status["status"] == "completed"
-    assert status["erased"] == {"agent_states": many, "handles": 1, "profiles": 1}
+    assert status["erased"] == {
+        "agent_states": many,
+        "handles": 1,
+        "messages": 2 * talks,
+        "profiles": 1,
+        "sessions": talks,
+    }
     with access.bound(house.workspace.id):
         assert AuditEntry.objects.filter(act="erasure.complete").count() == 1
         assert not ErasedItem.objects.exists()
+        assert not Item.objects.exists()
         assert not Handle.objects.exists()
         assert not Profile.objects.exists()
         assert set(WrappedKey.objects.values_list("purpose", flat=True)) == {"workspace", "hash"}

@@ -13,10 +13,13 @@ from django.core.management import CommandError, call_command
 
 from agentstate.encryption import open_body
 from agentstate.models import State
+from history.encryption import open_item, session_key
+from history.models import Item
 from tests.agentstate import canary
 from tests.agentstate.rows import row_of
 from tests.database import ALIASES, logged_in
 from tests.factories import scope
+from tests.history.talk import Talk
 from tests.privacy.dumps import Restored, restored_dump
 from tests.privacy.erasing import House, make_house
 from workspaces import access, outside, signing
@@ -27,6 +30,12 @@ from workspaces.models import Handle, Profile
 @pytest.fixture
 def house(committed: None) -> House:
     return make_house()
+
+
+KEPT = (
+    *("agentstate_state", "history_session", "history_item"),
+    *("workspaces_handle", "workspaces_profile", "workspaces_wrappedkey"),
+)
 
 
 def person(name: str) -> dict[str, str]:
@@ -45,7 +54,30 @@ def fill(house: House, word: str, who: dict[str, str]) -> list[dict[str, str]]:
     }
     places = [scope(word), scope(f"task-{word}", "task"), scope(f"order:{word}:1", "object")]
     named = [house.store(body, place=place, subject=who) for place in places]
+    tell(house, word, who, conversation_id=word)
     return [*named, house.store(body, place=scope(f"email:{who['value']}", "subject"))]
+
+
+def tell(house: House, word: str, who: dict[str, str], **named: str) -> Talk:
+    """Keep a word in every part of a session of one person, with a decision that is still running."""
+    talk = house.talk(word, f"again {word}", session=f"s-{word}", subject=who, **named)
+    token = talk.token(worker=f"worker {word}")
+    first = talk.window().body["items"][0]
+    parts = {"id": f"id-{word}", "key": f"key-{word}"}
+    kept = talk.call(
+        "commit",
+        reservation=token,
+        items=[
+            {"message": {"role": "user", "content": [{"type": "text", "text": word}], "name": word}, **parts}
+        ],
+        summary={"text": word, "covers": 1, "digest": word, "through": first},
+    )
+    assert kept.status == 200, kept.body
+    talk.token(worker="still running")
+    opaque = house.talk(word, subject=who)
+    kept = opaque.call("append", items=[{"message": {"saved": word}, "kind": "opaque", "key": word}])
+    assert kept.status == 200, kept.body
+    return talk
 
 
 def everything(house: House) -> Mapping[str, set[str]]:
@@ -72,18 +104,26 @@ def test_one_of_many(house: House, others: int) -> None:
     word = f"zq{secrets.token_hex(8)}"
     for number in range(others):
         house.store({"remark": f"of {number}"}, subject=person(f"p{number}"))
+        house.talk(f"of {number}", subject=person(f"p{number}"), conversation_id=f"c-{number}")
     before = everything(house)
     places = fill(house, word, person(word))
     for place in places:
         assert word in json.dumps(house.agent.read(place).body)
+    assert word in json.dumps(Talk(house.agent, session_id=f"s-{word}").window().body)
     assert canary.found([word], canary.hot_store()) == [], "Content lay open in the hot store."
 
     asked = house.forget("handle", person(word)).body
     assert house.work() == [True]
 
-    assert house.status(asked["request_id"])["erased"] == {"agent_states": 4, "handles": 1, "profiles": 1}
+    assert house.status(asked["request_id"])["erased"] == {
+        "agent_states": 4,
+        "handles": 1,
+        "messages": 5,
+        "profiles": 1,
+        "sessions": 2,
+    }
     after = everything(house)
-    for table in ("agentstate_state", "workspaces_handle", "workspaces_profile", "workspaces_wrappedkey"):
+    for table in KEPT:
         assert before[table] <= after[table], table
     assert len(after["workspaces_wrappedkey"]) == len(before["workspaces_wrappedkey"])
     assert len(after["workspaces_handle"]) == others
@@ -99,10 +139,11 @@ def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None
     settings.CHECKPOINTS_URL = f"file://{tmp_path}"
     place, *_ = fill(house, word, person(word))
     theirs = house.store({"remark": "stays"}, subject=person("bruno"))
-    state = row_of(house.workspace, place)
+    state, said = row_of(house.workspace, place), first_said(house)
     with restored_dump() as dump:
         with access.bound(house.workspace.id):
             body, _ = open_body(house.workspace, dump.state(state.id))
+            assert opened(house, dump, said) == {"role": "user", "content": word}
         assert body["remark"] == word
 
         request = house.forget("handle", person(word)).body
@@ -111,6 +152,8 @@ def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None
 
         with access.bound(house.workspace.id), pytest.raises(KeyDestroyed):
             open_body(house.workspace, dump.state(state.id))
+        with access.bound(house.workspace.id), pytest.raises(KeyDestroyed):
+            opened(house, dump, said)
         assert dump.rows("SELECT life FROM agentstate_state WHERE id = %s", state.id) == [("live",)]
 
         assert ": 1 run again" in reapplied(dump, tmp_path)
@@ -119,11 +162,31 @@ def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None
         handles = "SELECT count(*) FROM workspaces_handle WHERE workspace_id = %s"
         assert dump.rows(bodies, house.workspace.id) == [(True,)] * 4
         assert dump.rows(handles, house.workspace.id) == [(1,)]
+        left = "SELECT count(*) FROM history_item i JOIN history_session s ON s.id = i.session_id WHERE s.id = %s"
+        assert dump.rows(left, said.session_id) == [(0,)]
+        life = "SELECT life, conversation_hash, handle_id FROM history_session WHERE id = %s"
+        assert dump.rows(life, said.session_id) == [("erased", None, None)]
         status = "SELECT status FROM privacy_erasurerequest WHERE id = %s"
         assert dump.rows(status, request["request_id"]) == [("completed",)]
 
         assert ": 0 run again" in reapplied(dump, tmp_path)
     assert house.agent.read(theirs).body["body"] == {"remark": "stays"}
+
+
+def first_said(house: House) -> Item:
+    """Give the row of the first message that the house keeps."""
+    with access.bound(house.workspace.id):
+        found = Item.objects.select_related("session").order_by("recorded_at", "position").first()
+        assert found is not None
+        return found
+
+
+def opened(house: House, dump: Restored, said: Item) -> Any:
+    """Open a message as a restored dump has it, with the live keys."""
+    ((body,),) = dump.rows("SELECT body FROM history_item WHERE id = %s", said.id)
+    key = session_key(house.workspace, said.session)
+    row = Item(id=said.id, session_id=said.session_id, position=said.position, body=body)
+    return json.loads(bytes(open_item(house.workspace, row, key).message))
 
 
 class TestReceipts:

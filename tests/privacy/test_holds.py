@@ -227,7 +227,7 @@ class TestEnds:
             house.store({"step": "done"}, place=mine, subject=ANA)
         monkeypatch.setattr("agentstate.services.holds.BATCH", 2)
         lift(privacy, hold)
-        assert services.settle_holds(now=timezone.now()) == 1
+        assert services.settle_holds(workspace=bound, now=timezone.now()) == 1
         assert not KeptVersion.objects.exists()
 
     def test_held_keys_stand_in_nobodys_way(
@@ -414,7 +414,7 @@ class TestExport:
         assert [line["kept_at"] is None for line in lines] == [False, True]
         assert file.stat().st_mode & 0o777 == 0o600
         entry = AuditEntry.objects.get(act="hold.export")
-        assert (entry.object_id, entry.facts) == (str(hold), {"versions": 2})
+        assert (entry.object_id, entry.facts) == (str(hold), {"messages": 0, "versions": 2})
 
         with pytest.raises(CommandError, match="exists already"):
             call_command("export_hold", str(hold), str(file))

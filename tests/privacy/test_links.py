@@ -149,7 +149,7 @@ class TestErasures:
         assert unlink(house, ANA).code == "not_possible_now"
         with access.bound(house.workspace.id):
             Hold.objects.filter(id=kept.id).update(lifted_at=timezone.now())
-            settle_holds(now=timezone.now())
+            settle_holds(workspace=house.workspace, now=timezone.now())
         assert house.work() == [True]
         with access.bound(house.workspace.id):
             assert Handle.objects.count() == 1

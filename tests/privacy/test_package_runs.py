@@ -81,7 +81,12 @@ def test_a_package_is_asked_for_followed_and_downloaded(
     assert followed.body["files"] == {
         name: hashlib.sha256(text).hexdigest() for name, text in found.files.items()
     }
-    assert followed.body["counts"] == {"handles.jsonl": 1, "agent_states.jsonl": 1, "erasures.jsonl": 0}
+    assert followed.body["counts"] == {
+        "handles.jsonl": 1,
+        "agent_states.jsonl": 1,
+        "history.jsonl": 0,
+        "erasures.jsonl": 0,
+    }
 
 
 def test_a_package_that_is_built_in_time_is_answered_with_201(

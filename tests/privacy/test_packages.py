@@ -141,11 +141,17 @@ def test_the_manifest_says_what_is_in_the_package(shop: WorkspaceRef, agent: InP
     assert set(found.files) == {
         "handles.jsonl",
         "agent_states.jsonl",
+        "history.jsonl",
         "erasures.jsonl",
         "index.html",
         "manifest.json",
     }
-    assert manifest["counts"] == {"handles.jsonl": 1, "agent_states.jsonl": 1, "erasures.jsonl": 0}
+    assert manifest["counts"] == {
+        "handles.jsonl": 1,
+        "agent_states.jsonl": 1,
+        "history.jsonl": 0,
+        "erasures.jsonl": 0,
+    }
     for name, facts in manifest["files"].items():
         assert facts == {
             "sha256": hashlib.sha256(found.files[name]).hexdigest(),

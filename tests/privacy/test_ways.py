@@ -208,6 +208,19 @@ def by_the_draft(world: World) -> None:
     assert "/approvals/" in answer["Location"]
 
 
+def by_a_draft_of_the_others(world: World) -> None:
+    changes: dict[str, Any] = {"masking": {"regions": ["PT"]}, "retention": {"regime": "GDPR"}}
+    for kind, change in changes.items():
+        with access.bound(world.workspace.id):
+            live = documents.live(kind)[kind]
+        form = {"document": json.dumps({**live.body, **change}), "version": live.version, "reason": "Alone"}
+        address = world.page(f"documents/{kind}/draft/")
+        checked: Any = world.client.post(address, {**form, "act": "check"})
+        mark = checked.context["form"]["checked"].value()
+        answer = world.client.post(address, {**form, "checked": mark, "act": "publish"})
+        assert "/approvals/" in answer["Location"]
+
+
 def by_the_setting(world: World) -> None:
     with access.bound(world.workspace.id):
         version = selectors.four_eyes().version
@@ -322,7 +335,8 @@ WITH_A_REQUEST: dict[str, Callable[..., None]] = {
 AT_ONCE: dict[str, Callable[..., None]] = {
     "console.views.approvals.four_eyes": by_the_setting,
     "console.views.features.feature_change": by_the_switch,
-    "console.views.types.types_draft": by_the_draft,
+    "console.views.drafts.types_draft": by_the_draft,
+    "console.views.drafts.document_draft": by_a_draft_of_the_others,
     "console.views.people.person_roles": by_the_roles_of_somebody,
     "console.views.people.invite": by_an_invitation,
     "console.views.session.invitation": by_an_older_invitation,

@@ -141,6 +141,32 @@ GUESSES = (
     ),
 )
 
+_SESSION = {"session": {"session_id": "{id}"}}
+_NEW_MESSAGE = [{"message": {"role": "user", "content": "Hello"}}]
+HISTORY_GUESSES = tuple(
+    Guess(
+        method="POST",
+        path=f"/v1/history/{act}",
+        route=f"history-{act.replace('/', '-')}",
+        kind="session",
+        body=_SESSION | body,
+        home=home,
+    )
+    for act, body, home in (
+        ("begin", {}, 200),
+        ("append", {"items": _NEW_MESSAGE}, 200),
+        ("commit", {"reservation": "none"}, 409),
+        ("abort", {"reservation": "none"}, 409),
+        ("window", {"provider": "openai.chat"}, 200),
+        ("read", {}, 200),
+        ("fork", {"to": {"session_id": "another"}, "at": "cast-message"}, 200),
+        ("recover", {"worker_stopped": True}, 200),
+        ("delete", {}, 200),
+        ("items", {}, 200),
+        ("items/remove", {}, 200),
+    )
+)
+
 NAMES_NOTHING: dict[str, str] = {
     "source-me": "It answers about the key itself.",
     "sdk-profile": "It answers about the key's own workspace.",

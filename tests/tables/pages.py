@@ -83,7 +83,21 @@ FORMS: tuple[Form, ...] = (
             Refused("a handle of another kind", {"kind": "email"}, "handle"),
             Refused("a person by the pseudonym, for one handle", {"handle": "{pseudonym}"}, "handle"),
             Refused("a kind that does not exist", {"kind": "fax"}, "kind"),
-            Refused("neither of the two", {"what": "everything"}, "what"),
+            Refused("none of these", {"what": "everything"}, "what"),
+            Refused("an object without a namespace", {"what": "object", "handle": "cart"}, "handle"),
+        ),
+    ),
+    Form(
+        page="scope_erase",
+        who="privacy",
+        good={"typed": "{scope_id}", "verified": "on", "reason": "Asked by letter"},
+        ok=303,
+        refused=(
+            Refused("another id", {"typed": "c-another"}, "typed"),
+            Refused("nothing is typed", {"typed": ""}, "typed"),
+            Refused("a NUL", {"typed": "a\x00b"}, "typed"),
+            NO_REASON,
+            LONG_REASON,
         ),
     ),
     Form(
@@ -141,6 +155,17 @@ FORMS: tuple[Form, ...] = (
         refused=(NO_REASON, LONG_REASON),
     ),
     Form(
+        page="reservation_recover",
+        who="engineer",
+        good={"reservation": "{reservation}", "stopped": "on", "reason": "Its pod was evicted"},
+        ok=303,
+        refused=(
+            Refused("the worker may run", {"stopped": ""}, "stopped"),
+            NO_REASON,
+            LONG_REASON,
+        ),
+    ),
+    Form(
         page="types_draft",
         who="security",
         good={
@@ -154,6 +179,23 @@ FORMS: tuple[Form, ...] = (
         refused=(
             Refused("it is no JSON", {"document": '{"types": ['}, "document"),
             Refused("a member stands twice", {"document": '{"types": [], "types": []}'}, "document"),
+            Refused("nothing is in it", {"document": ""}, "document"),
+            LONG_REASON,
+        ),
+    ),
+    Form(
+        page="document_draft",
+        who="security",
+        good={
+            "document": "{masking}",
+            "version": "{masking_version}",
+            "reason": "A new country",
+            "act": "check",
+        },
+        ok=200,
+        refused=(
+            Refused("it is no JSON", {"document": '{"regions": ['}, "document"),
+            Refused("a member stands twice", {"document": '{"regions": [], "regions": []}'}, "document"),
             Refused("nothing is in it", {"document": ""}, "document"),
             LONG_REASON,
         ),

@@ -6,6 +6,7 @@ a route that stands in no table.
 """
 
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -134,6 +135,38 @@ ROUTES: tuple[Route, ...] = (
         scopes=("agent_state",),
         feature="agent_state",
         body=_NAME,
+    ),
+    *(
+        Route(
+            method="POST",
+            path=f"/v1/history/{act}",
+            name=f"history-{act.replace('/', '-')}",
+            scopes=("history",),
+            roles=("engineer",) if act == "recover" else (),
+            feature="history",
+            body={"session": {"session_id": "cast-session"}, **body},
+            ok=ok,
+            code=code,
+        )
+        for act, body, ok, code in (
+            ("begin", {}, 200, None),
+            ("append", {"items": [{"message": {"role": "user", "content": "Hello"}}]}, 200, None),
+            ("commit", {"reservation": "none"}, 409, "decision_history_reservation_lost"),
+            ("abort", {"reservation": "none"}, 409, "decision_history_reservation_lost"),
+            ("window", {"provider": "openai.chat"}, 200, None),
+            ("read", {}, 200, None),
+            ("fork", {"to": {"session_id": "another"}, "at": "cast-message"}, 200, None),
+            ("delete", {}, 200, None),
+            ("items", {}, 200, None),
+            ("items/remove", {}, 200, None),
+            # A source names a session and a person an id: here both name nothing.
+            (
+                "recover",
+                {"session": {"session_id": "nobody's"}, "id": str(UUID(int=0)), "worker_stopped": True},
+                404,
+                "decision_history_not_found",
+            ),
+        )
     ),
     Route(
         method="GET",
@@ -336,6 +369,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:find", any_of=("find_profiles",), methods=("POST",), ok=303),
     Page(name="console:profile", any_of=("find_profiles",)),
     Page(name="console:profile_working_memory", any_of=("view_state_metadata",)),
+    Page(name="console:profile_history", any_of=("view_state_metadata",)),
     Page(name="console:package_new", any_of=("build_package",), methods=_FORM),
     Page(name="console:packages", any_of=("build_package",)),
     Page(name="console:package", any_of=("build_package",)),
@@ -346,6 +380,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:erasures", any_of=_ERASURES),
     Page(name="console:erasures_ended", any_of=_ERASURES),
     Page(name="console:erasure_new", any_of=("request_erasure",), methods=_FORM),
+    Page(name="console:scope_erase", any_of=("request_erasure",), methods=_FORM),
     Page(name="console:erasure", any_of=_ERASURES),
     Page(name="console:erasure_receipt", any_of=_ERASURES),
     Page(name="console:erasure_verify", any_of=_ERASURES, methods=_FORM),
@@ -356,10 +391,13 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:hold_new", any_of=("place_hold",), methods=_FORM),
     Page(name="console:hold_lift", any_of=("lift_hold",), methods=_FORM),
     Page(name="console:retention", any_of=(*_ERASURES, "place_hold", "lift_hold")),
+    Page(name="console:reservations", any_of=("recover_history",)),
+    Page(name="console:reservation_recover", any_of=("recover_history",), methods=_FORM),
     Page(name="console:features"),
     Page(name="console:feature_change", any_of=("change_features",), methods=_FORM),
     Page(name="console:types", any_of=_READERS),
     Page(name="console:types_draft", any_of=("propose_documents",), methods=_FORM),
+    Page(name="console:document_draft", any_of=("propose_documents",), methods=_FORM),
     Page(name="console:type", any_of=_READERS),
     Page(name="console:document", any_of=_READERS),
     Page(name="console:approvals", any_of=_ASKED),

@@ -10,6 +10,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
+from history.access import place_of
+from history.documents import retention_of
+from history.services import reservations
+from history.types import BeginWish, Identity, Place, Retention
 from privacy.models import ErasureRequest
 from privacy.services import approvals, erasures, holds, links
 from privacy.services.documents import edit_change, propose_change, publish_change, switch_feature
@@ -23,6 +27,7 @@ from workspaces import access, documents
 from workspaces.models import FourEyes, Handle, Hold, Invitation, Person
 from workspaces.rules import handles
 from workspaces.rules.rights import ROLES
+from workspaces.selectors.credentials import caller_of
 from workspaces.services import credentials, people, profiles, signing, workspaces
 from workspaces.services.approvals import deny_request, set_four_eyes, withdraw_request
 from workspaces.services.credentials import KeyWish
@@ -49,6 +54,7 @@ class Ground(msgspec.Struct, frozen=True):
     erasure: UUID
     waiting: UUID
     hold: UUID
+    reserved: Place
 
     @property
     def now(self) -> Any:
@@ -79,6 +85,7 @@ def make_ground(cast: Cast) -> Ground:
         erasure=ask(cast).id,
         waiting=ask(cast, is_verified=True).id,
         hold=hold(cast).id,
+        reserved=reserve(cast),
     )
 
 
@@ -101,6 +108,20 @@ def hold(cast: Cast) -> Hold:
     return holds.place_hold(
         workspace=cast.workspace, wish=wish, person_id=None, actor=ACTOR, now=timezone.now()
     )
+
+
+def reserve(cast: Cast) -> Place:
+    """Reserve a session; give its place."""
+    now = timezone.now()
+    caller = caller_of(cast.keys["history"], origin=ORIGIN, now=now)
+    assert caller.source_id is not None
+    place = place_of(cast.workspace, caller.source_id, Identity(session_id=uuid4().hex))
+    reservations.begin(place=place, wish=BeginWish(create=True), retention=_retention(), now=now)
+    return place
+
+
+def _retention() -> Retention:
+    return retention_of(documents.live("retention"))
 
 
 def decided(ground: Ground, deed: Callable[..., Any], **more: Any) -> Any:
@@ -356,6 +377,13 @@ ACTS: tuple[Act, ...] = (
         deed=lambda ground: show_states(profile_id=ground.cast.profile, actor=ACTOR, now=ground.now),
     ),
     Act(
+        name="history.recover",
+        on="history_session",
+        deed=lambda ground: reservations.recover(
+            place=ground.reserved, worker_stopped=True, actor=ACTOR, retention=_retention(), now=ground.now
+        ),
+    ),
+    Act(
         name="workspace.create",
         on="workspace",
         deed=lambda ground: workspaces.create_workspace(
@@ -423,7 +451,7 @@ ACTS: tuple[Act, ...] = (
 )
 
 TWO_ENTRIES = {
-    "feature.enable": lambda _: switch("history", on=True),
+    "feature.enable": lambda _: switch("context", on=True),
     "feature.disable": lambda _: switch("agent_state", on=False),
 }
 """A switch by its button is proposed and published at once: an entry for each."""

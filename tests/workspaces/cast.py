@@ -9,11 +9,13 @@ from django.utils import timezone
 
 from agentstate.models import SweepRun
 from agentstate.services import erasures as states
+from history.models import HistorySweep
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.history.talk import Talk
 from tests.privacy.packages import build
 from workspaces import access, documents
 from workspaces.barriers import digest_key
@@ -35,6 +37,7 @@ from workspaces.types import ChangeWish, WorkspaceRef
 
 PHONE = "+5511912345678"
 SCOPE_ID = "cast-conversation"
+SESSION_ID = "cast-session"
 
 
 class Cast(msgspec.Struct, frozen=True):
@@ -68,6 +71,9 @@ def make_cast() -> Cast:
     tokens = {role: factories.make_token(workspace, person, *ROLES[role]) for role, person in staff.items()}
     keys = {name: factories.make_key(workspace, name, source=name) for name in KEY_SCOPES}
     _write_something(workspace, keys["agent_state"])
+    factories.switch(workspace, "history", on=True)
+    for key in (keys["history"], factories.make_key(workspace, "history")):
+        _say_something(workspace, key)
     hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
@@ -187,8 +193,18 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
     assert batch.status == 200
 
 
+def _say_something(workspace: WorkspaceRef, key: str) -> None:
+    """Keep a session of the key's source, and note a sweep of history."""
+    items = [{"message": {"role": "user", "content": "Hello"}, "id": "cast-message"}]
+    body = {"session": {"session_id": SESSION_ID}, "items": items, "create": True}
+    assert InProcess(key).post("/v1/history/append", body).status == 200
+    now = timezone.now()
+    with access.bound(workspace.id):
+        HistorySweep.objects.create(began_at=now, ended_at=now)
+
+
 def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:
-    """Hold a conversation, and overwrite what it holds; note a sweep too."""
+    """Hold a conversation, overwrite what it holds and delete its session; note a sweep too."""
     place, now = factories.scope("cast-held"), timezone.now()
     with access.bound(workspace.id):
         scope = scope_of(workspace, **place)
@@ -202,6 +218,12 @@ def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:
         )
     for step in ("cart", "done"):
         assert InProcess(key).write(factories.write({"step": step}, scope=place)).status == 200
+    talk = Talk(InProcess(factories.make_key(workspace, "history")))
+    assert talk.decide({"role": "user", "content": "Hello"}).status == 200
+    token = talk.token(conversation_id=place["id"])
+    given_up = [{"message": {"role": "user", "content": "Hello again"}}]
+    assert talk.call("append", reservation=token, items=given_up).status == 200
+    assert talk.call("abort", reservation=token).status == 200
     return hold.id
 
 

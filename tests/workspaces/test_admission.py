@@ -14,7 +14,7 @@ from tests.api import InProcess, OverHttp
 from tests.hotstore.store import pass_deadline, raw
 from tests.server import Server
 from tests.workspaces.cast import with_secret_of
-from workspaces import access, coherence, documents, encryption, grants, hotstore
+from workspaces import access, coherence, deployment, documents, encryption, grants, hotstore
 from workspaces.hotstore import HotStoreDown, Name
 from workspaces.http import admission
 from workspaces.models import ApiKey
@@ -281,7 +281,7 @@ def test_no_secret_stands_in_the_hot_store(ready: WorkspaceRef) -> None:
     assert client.read(place).body["body"] == {"remark": canary}
     parts = parse_key(key)
     assert parts is not None
-    opened = [encryption.workspace_key(ready).secret, encryption._deployment_key().secret]
+    opened = [encryption.workspace_key(ready).secret, deployment._keys()[0].secret]
     secrets = [parts.secret.encode(), canary.encode(), b"canary-of-a-scope", *opened]
     kept = [
         (found, raw().get(found) or b"")

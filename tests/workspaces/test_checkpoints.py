@@ -16,11 +16,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from console import health
+from console.schedule import SCHEDULE
 from tests import factories
 from tests.workspaces import tampering
 from tests.workspaces.acts import ACTOR
 from tests.workspaces.tampering import length, write
-from workspaces import access, outside, signing
+from workspaces import access, outside, signing, tasks
 from workspaces.audit import DEPLOYMENT
 from workspaces.models import AuditEntry, AuditHead, DeploymentAuditEntry, Outgoing, SigningKey
 from workspaces.services import chains, checkpoints
@@ -96,6 +97,57 @@ def test_without_a_place_no_checkpoint_is_made(aurora: WorkspaceRef, settings: S
     before = set(Outgoing.objects.values_list("id", flat=True))
     assert checkpoints.make_checkpoints(now=timezone.now()) == 0
     assert set(Outgoing.objects.values_list("id", flat=True)) == before
+
+
+def due(now: datetime) -> int:
+    """Do what beat asks for every minute; give how many checkpoints of the workspaces of this test left."""
+    found = access.workspaces_with("lastro_with_due_checkpoints", now, checkpoints.EVERY)
+    made = checkpoints.make_due_checkpoints(found, now=now)
+    outside.deliver_waiting()
+    return made
+
+
+def test_each_leaves_once_an_hour(aurora: WorkspaceRef, boreal: WorkspaceRef, place: Path) -> None:
+    """PR-22: the first with the first look, whoever looks and however often, and the next one within the hour."""
+    write(aurora)
+    now = timezone.now()
+    tasks.make_checkpoints()
+    outside.deliver_waiting()
+    due(now)
+    assert [len(delivered(each)) for each in (aurora, boreal)] == [1, 1]
+    for minutes in (0, 1, 30, 58):
+        assert due(now + timedelta(minutes=minutes)) == 0, "A restart makes none sooner."
+    new = factories.make_workspace("Cirrus")
+    due(now + timedelta(minutes=58))
+    assert [len(delivered(each)) for each in (aurora, boreal, new)] == [1, 1, 1]
+    due(now + timedelta(hours=1))
+    assert [len(delivered(each)) for each in (aurora, boreal, new)] == [2, 2, 1]
+
+
+def test_a_chain_is_not_kept_back(chain: WorkspaceRef, place: Path) -> None:
+    """PR-22: a time in the future, which nobody writes, does not keep checkpoints back; nor do two who look at once."""
+    with access.bound(chain.id):
+        AuditHead.objects.update(checkpoint_at=timezone.now() + timedelta(days=400))
+    before = len(delivered(chain))
+    due(timezone.now())
+    due(timezone.now())
+    assert len(delivered(chain)) == before + 1
+
+
+def test_a_withheld_one_is_named_once_an_hour(chain: WorkspaceRef, caplog: pytest.LogCaptureFixture) -> None:
+    """PR-15b, PR-22: of a chain that is behind none is made, and the log says so as often as one were due."""
+    tampering.cut_to(chain, delivered(chain)[0]["seq"])
+    before, now = delivered(chain), timezone.now() + timedelta(hours=1)
+    for minutes in range(3):
+        due(now + timedelta(minutes=minutes))
+    assert delivered(chain) == before
+    withheld = [line for line in caplog.records if line.message == "checkpoint.withheld"]
+    assert [line.__dict__["chain"] for line in withheld] == [str(chain.id)]
+
+
+def test_beat_looks_every_minute() -> None:
+    """PR-22: the first checkpoint leaves within a minute of the start, and not an hour later."""
+    assert SCHEDULE["audit.checkpoints"]["schedule"] == 60.0
 
 
 def test_an_untouched_chain_agrees(chain: WorkspaceRef, place: Path) -> None:

@@ -20,7 +20,7 @@ from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.stores import forget_hot_store
 from tests.workspaces.cast import row_id, with_secret_of
-from workspaces import access, encryption, grants, selectors
+from workspaces import access, deployment, encryption, grants, selectors
 from workspaces.errors import InvalidInput, NotFound, Unauthenticated
 from workspaces.models import ApiKey, AuditEntry, Source
 from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, KeyText, key_text, parse_key
@@ -93,7 +93,10 @@ def test_a_key_is_stored_as_a_keyed_hash(aurora: WorkspaceRef) -> None:
     key, text = made_key(aurora)
     parts = parse_key(text)
     assert parts is not None
-    assert (key.key_id, bytes(key.secret_hash)) == (parts.key_id, selectors.credentials.secret_hash(parts))
+    assert (key.key_id, bytes(key.secret_hash)) == (
+        parts.key_id,
+        selectors.credentials.secret_hash(parts, key.secret_generation),
+    )
     with access.bound(aurora.id), connection.cursor() as cursor:
         cursor.execute("SELECT t::text FROM workspaces_apikey t WHERE key_id = %s", [key.key_id])
         row = cursor.fetchone()[0]
@@ -106,11 +109,11 @@ def test_the_hash_of_a_secret_needs_the_deployments_key(aurora: WorkspaceRef) ->
     """PL-3, PL-12: two deployments hash one secret differently, so that a stolen table verifies no guess."""
     parts = parse_key(factories.make_key(aurora))
     assert parts is not None
-    ours = selectors.credentials.secret_hash(parts)
-    (key, *_), until = encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY]
+    ours = selectors.credentials.secret_hash(parts, deployment.generation())
+    (key, *_), until = encryption._unwrapped[deployment.HASH_KEY]
     other = Key(id=key.id, secret=bytes(32))
-    encryption._unwrapped[encryption.DEPLOYMENT_HASH_KEY] = ([other], until)
-    assert selectors.credentials.secret_hash(parts) != ours
+    encryption._unwrapped[deployment.HASH_KEY] = ([other], until)
+    assert selectors.credentials.secret_hash(parts, deployment.generation()) != ours
 
 
 def test_the_text_of_a_key_is_in_the_answer_only(aurora: WorkspaceRef) -> None:
@@ -328,9 +331,9 @@ def test_a_wrong_key_costs_no_more_than_a_right_one(
     hashed: list[str] = []
     plain = selectors.credentials.secret_hash
 
-    def counted(parts: KeyText) -> bytes:
+    def counted(parts: KeyText, generation: int) -> bytes:
         hashed.append(parts.key_id)
-        return plain(parts)
+        return plain(parts, generation)
 
     monkeypatch.setattr(selectors.credentials, "secret_hash", counted)
     costs = {}

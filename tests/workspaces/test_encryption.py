@@ -19,7 +19,7 @@ from agentstate.models import State
 from tests import factories
 from tests.api import InProcess
 from tests.stores import forget_hot_store
-from workspaces import access, encryption
+from workspaces import access, deployment, encryption
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.models import WrappedKey
 from workspaces.types import Key, WorkspaceRef
@@ -94,7 +94,7 @@ def test_a_workspace_has_its_own_keys(aurora: WorkspaceRef, boreal: WorkspaceRef
         encryption.keyed_hash(aurora, "scope", "phone:1"),
         encryption.keyed_hash(aurora, "handle", "phone:", "1"),
         encryption.subkey(aurora, "masking"),
-        encryption.deployment_hash("handle", "phone:1"),
+        deployment.hashed("handle", "phone:1"),
         hmac.new(encryption.workspace_key(aurora).secret, b"phone:1", hashlib.sha256).digest(),
     }
     assert len(hashes) == 7
@@ -177,7 +177,7 @@ def test_data_and_handle_keys_live_for_one_request(aurora: WorkspaceRef) -> None
     api.read(scope)
     with access.bound(aurora.id):
         assert WrappedKey.objects.filter(purpose__in=["data", "handle"]).count() == 2
-    assert encryption._unwrapped.keys() <= {aurora.key_id, aurora.hash_key_id, encryption.DEPLOYMENT_HASH_KEY}
+    assert encryption._unwrapped.keys() <= {aurora.key_id, aurora.hash_key_id, deployment.HASH_KEY}
 
 
 # The body of a state

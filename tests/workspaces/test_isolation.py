@@ -18,8 +18,8 @@ from privacy.models import PackageRun
 from privacy.tasks import build_packages, sweep_all_packages
 from tests import factories
 from tests.privacy.packages import MARIA, build, request
-from tests.tables.isolation import GUESSES, NAMES_NOTHING, Guess
-from tests.workspaces.cast import SCOPE_ID, Cast
+from tests.tables.isolation import GUESSES, HISTORY_GUESSES, NAMES_NOTHING, Guess
+from tests.workspaces.cast import SCOPE_ID, SESSION_ID, Cast
 from workspaces import access
 from workspaces.errors import NotFound
 from workspaces.models import (
@@ -237,6 +237,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "change": str(cast.changes["object-types"]),
         "hold": str(cast.hold),
         "scope": SCOPE_ID,
+        "session": SESSION_ID,
         "erasure": str(cast.erasure),
         "package": str(cast.package),
     }
@@ -244,7 +245,11 @@ def ids_of(cast: Cast, kind: str) -> str:
 
 
 def absent_id(kind: str) -> str:
-    return {"pseudonym": f"p_{uuid4().hex[:20]}", "scope": f"absent-{uuid4()}"}.get(kind, str(uuid4()))
+    return {
+        "pseudonym": f"p_{uuid4().hex[:20]}",
+        "scope": f"absent-{uuid4()}",
+        "session": f"absent-{uuid4()}",
+    }.get(kind, str(uuid4()))
 
 
 def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
@@ -252,6 +257,8 @@ def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
     if guess.route.startswith("legal-hold"):
         person = factories.make_person(workspace, "privacy")
         return factories.make_token(workspace, person, "place_hold", "lift_hold")
+    if guess.kind == "session":
+        return factories.make_key(workspace, "history")
     if guess.kind != "change":
         return factories.make_key(workspace, "agent_state", "admin")
     person = factories.make_person(workspace, "owner", "security")
@@ -259,11 +266,13 @@ def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
     return factories.make_token(workspace, person, *names)
 
 
-@pytest.mark.parametrize("guess", GUESSES, ids=lambda guess: guess.route)
+@pytest.mark.parametrize("guess", GUESSES + HISTORY_GUESSES, ids=lambda guess: guess.route)
 def test_an_id_of_another_workspace_answers_like_an_absent_one(
     db: None, cast: Cast, boreal: WorkspaceRef, guess: Guess
 ) -> None:
     """PL-1: no object is found by guessing its id; the answer has the same bytes as for an id of nothing."""
+    if guess.kind == "session":
+        factories.switch(boreal, "history", on=True)
     stranger = caller_of(boreal, guess)
     theirs = raw_answer(stranger, guess, ids_of(cast, guess.kind))
     assert theirs == raw_answer(stranger, guess, absent_id(guess.kind))
@@ -281,4 +290,4 @@ def test_every_route_is_guessed_at_or_names_nothing() -> None:
         for pattern in getattr(resolver, "url_patterns", [])
         if str(pattern.pattern).startswith("v1/")
     }
-    assert routes == {guess.route for guess in GUESSES} | NAMES_NOTHING.keys()
+    assert routes == {guess.route for guess in GUESSES + HISTORY_GUESSES} | NAMES_NOTHING.keys()

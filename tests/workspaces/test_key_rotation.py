@@ -20,7 +20,7 @@ from tests.factories import scope
 from tests.parallel import at_once
 from tests.privacy.erasing import ANA, BRUNO, House, make_house
 from tests.stores import forget_hot_store
-from workspaces import access, encryption, rewrapping, signing
+from workspaces import access, deployment, encryption, rewrapping, signing
 from workspaces.errors import Tampered
 from workspaces.models import AuditEntry, WrappedKey
 from workspaces.services import rotation
@@ -305,7 +305,7 @@ class TestMasterKey:
         with access.bound(house.workspace.id), pytest.raises(Tampered):
             encryption.workspace_key(house.workspace)
         with pytest.raises(Tampered):
-            encryption.deployment_hash("tests", "x")
+            deployment.hashed("tests", "x")
         with pytest.raises(Tampered):
             signing.sign({"kind": "test"})
 

@@ -13,7 +13,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from tests import factories
 from tests.parallel import at_once, raised
-from workspaces import access, encryption
+from workspaces import access, deployment
 from workspaces.errors import InvitationInvalid, NotFound, RoleNotAllowed
 from workspaces.models import AuditEntry, DeploymentAuditEntry, Invitation, Membership, Person
 from workspaces.selectors.people import permissions_of, roles_of
@@ -297,7 +297,7 @@ def test_a_failed_sign_in_is_kept_with_a_hashed_name(aurora: WorkspaceRef) -> No
         fail(email, now=now)
     mine, same, other = outside("person.sign_in")[before:]
     assert mine.object_id == same.object_id != other.object_id
-    assert mine.object_id == encryption.deployment_hash("sign-in-name", person.email).hex()
+    assert mine.object_id == deployment.hashed("sign-in-name", person.email).hex()
     for entry in (mine, same, other):
         assert (entry.result, entry.actor_name, entry.address) == ("refused", "", HERE.address)
         # Without the hashes, of which any byte may be an @.

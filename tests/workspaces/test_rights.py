@@ -155,10 +155,12 @@ def test_dead_credentials_are_refused_alike(db: None, cast: Cast) -> None:
 def switched_off(cast: Cast, django_db_blocker: pytest.FixtureRequest) -> Iterator[Cast]:
     """The cast with every feature off."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        factories.switch(cast.workspace, "agent_state", on=False)
+        for feature in ("agent_state", "history"):
+            factories.switch(cast.workspace, feature, on=False)
     yield cast
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        factories.switch(cast.workspace, "agent_state", on=True)
+        for feature in ("agent_state", "history"):
+            factories.switch(cast.workspace, feature, on=True)
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.feature], ids=lambda route: route.title)

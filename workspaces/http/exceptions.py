@@ -73,7 +73,7 @@ def body_of(problem: Problem, *, request_id: str) -> dict[str, Any]:
         body["detail"] = problem.detail
     if problem.errors:
         body["errors"] = problem.errors
-    return body
+    return body | dict(problem.members)
 
 
 def headers_of(problem: Problem) -> dict[str, str]:

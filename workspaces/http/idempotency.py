@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -55,17 +56,32 @@ def _signature(request: Request, raw: bytes) -> str:
 
 def _claim(caller: Caller, key: str, signature: str) -> tuple[RememberedAnswer, bool]:
     """Insert the row of this key, waiting for another request that is inserting the same one."""
-    owner = str(caller.source_id or caller.person_id)
-    body_hash = encryption.keyed_hash(caller.workspace, "idempotent-body", signature)
+    workspace, owner = caller.workspace, str(caller.source_id or caller.person_id)
+    now, name, body = timezone.now(), ("idempotency-key", owner, key), ("idempotent-body", signature)
+    before = encryption.previous_hash(workspace, *name)
+    earlier = _remembered(before, now=now) if before is not None else None
+    if earlier is not None:
+        _require_same(earlier, encryption.previous_hash(workspace, *body))
+        return earlier, False
     row = RememberedAnswer(
-        key_hash=encryption.keyed_hash(caller.workspace, "idempotency-key", owner, key),
-        body_hash=body_hash,
-        made_at=timezone.now(),
+        key_hash=encryption.keyed_hash(workspace, *name),
+        body_hash=encryption.keyed_hash(workspace, *body),
+        hash_key_id=workspace.hash_key_id,
+        made_at=now,
     )
-    old = RememberedAnswer.objects.filter(made_at__lt=row.made_at - REMEMBERED_FOR)
-    old.filter(key_hash=row.key_hash).delete()
+    RememberedAnswer.objects.filter(made_at__lt=now - REMEMBERED_FOR, key_hash=row.key_hash).delete()
     RememberedAnswer.objects.bulk_create([row], ignore_conflicts=True)
-    stored: Any = RememberedAnswer.objects.select_for_update().get(key_hash=row.key_hash)
-    if not hmac.compare_digest(bytes(stored.body_hash), body_hash):
-        raise Conflict
+    stored = RememberedAnswer.objects.select_for_update().get(key_hash=row.key_hash)
+    _require_same(stored, bytes(row.body_hash))
     return stored, stored.id == row.id
+
+
+def _remembered(name: bytes, *, now: datetime) -> RememberedAnswer | None:
+    """Give an answer that was remembered under the hash key before (PL-12)."""
+    live = RememberedAnswer.objects.select_for_update().filter(made_at__gte=now - REMEMBERED_FOR)
+    return live.filter(key_hash=name).first()
+
+
+def _require_same(stored: RememberedAnswer, body_hash: bytes | None) -> None:
+    if not hmac.compare_digest(bytes(stored.body_hash), body_hash or b""):
+        raise Conflict

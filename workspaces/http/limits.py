@@ -14,6 +14,18 @@ BODY_BYTES: dict[str, int] = {
     "config-deny": 16 * KIB,
     "config-withdraw": 16 * KIB,
     "config-publish": 16 * KIB,
+    "history-begin": 16 * KIB,
+    # A session keeps at most 8 MiB, and a little stands around each message on the wire.
+    "history-append": 9 * MIB,
+    "history-commit": 9 * MIB,
+    "history-abort": 16 * KIB,
+    "history-window": 16 * KIB,
+    "history-read": 16 * KIB,
+    "history-fork": 16 * KIB,
+    "history-recover": 16 * KIB,
+    "history-delete": 16 * KIB,
+    "history-items": 16 * KIB,
+    "history-items-remove": 1 * MIB,
     "ingest-status": 16 * KIB,
     "profile-search": 16 * KIB,
 }

@@ -41,11 +41,11 @@ def receive(request: HttpRequest, *, limit_bytes: int) -> bytes:
     return raw
 
 
-def parse(raw: bytes, shape: type[Shape], *, content_type: str) -> Shape:
+def parse(raw: bytes, shape: type[Shape], *, content_type: str, rules: json.Rules = json.USUAL) -> Shape:
     """Read a body as `shape`, or refuse it with a pointer for each thing wrong."""
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise UnsupportedMediaType
-    value = json.parse(raw)
+    value = json.parse(raw, rules)
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError:

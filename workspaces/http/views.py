@@ -13,6 +13,7 @@ from workspaces.http import limits, parsers
 from workspaces.http.admission import Admitted, limit_headers
 from workspaces.http.idempotency import answered_once
 from workspaces.http.permissions import Needs
+from workspaces.rules import json
 from workspaces.types import Caller
 
 Shape = TypeVar("Shape")
@@ -27,6 +28,7 @@ class ApiView(APIView):
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     needs: ClassVar[dict[str, Needs]] = {}
+    json_rules: ClassVar[json.Rules] = json.USUAL
     raw: bytes
     caller: Caller
     admitted: Admitted
@@ -60,7 +62,7 @@ class ApiView(APIView):
 
     def body(self, request: Request, shape: type[Shape]) -> Shape:
         """Read the body as `shape`, or refuse it."""
-        return parsers.parse(self.raw, shape, content_type=request.content_type or "")
+        return parsers.parse(self.raw, shape, content_type=request.content_type or "", rules=self.json_rules)
 
     def once(self, request: Request, handler: Any) -> Response:
         """Run a handler once for each Idempotency-Key."""

@@ -56,6 +56,8 @@ class ChainHead(models.Model):
     verified_at = models.DateTimeField(null=True)
     verified_seq = models.PositiveBigIntegerField(default=0, db_default=0)
     finding = models.TextField(default="", db_default="")
+    # When a checkpoint of it was made last, or withheld.
+    checkpoint_at = models.DateTimeField(null=True)
 
     class Meta:
         abstract = True

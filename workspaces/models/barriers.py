@@ -44,6 +44,7 @@ class Hold(TenantModel):
     profile_id = models.UUIDField(null=True)
     scope_kind = models.CharField(max_length=12, default="")
     scope_hash = models.BinaryField(max_length=32, null=True)
+    hash_key_id = models.UUIDField(null=True)
     reason = models.TextField()
     placed_by = models.ForeignKey(Person, null=True, on_delete=models.PROTECT, related_name="+")
     placed_at = models.DateTimeField()

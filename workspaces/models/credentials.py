@@ -34,6 +34,8 @@ class Credential(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     key_id = models.CharField(max_length=16, unique=True)
     secret_hash = models.BinaryField(max_length=32)
+    # Which secret of the deployment's hash key made it (PL-12).
+    secret_generation = models.PositiveIntegerField(default=0, db_default=0)
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)

@@ -44,6 +44,10 @@ class DeploymentKey(models.Model):
     purpose = models.CharField(max_length=12)
     wrapped = models.BinaryField(max_length=80)
     created_at = models.DateTimeField()
+    # How often it was given a new secret, and the one before until nothing is hashed under it any more (PL-12).
+    generation = models.PositiveIntegerField(default=0, db_default=0)
+    previous = models.BinaryField(max_length=80, null=True)
+    renewed_at = models.DateTimeField(null=True)
 
     class Meta:
         default_permissions = ()

@@ -14,6 +14,7 @@ class RememberedAnswer(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     key_hash = models.BinaryField(max_length=32)
     body_hash = models.BinaryField(max_length=32)
+    hash_key_id = models.UUIDField(null=True)
     status = models.PositiveSmallIntegerField(null=True)
     answer: Any = models.JSONField(null=True)
     made_at = models.DateTimeField(db_index=True)

@@ -18,6 +18,9 @@ class Workspace(models.Model):
     name = models.CharField(max_length=120)
     key_id = models.UUIDField()
     hash_key_id = models.UUIDField()
+    # The key before, until nothing is named under it any more, and since when it is that (PL-12).
+    previous_hash_key_id = models.UUIDField(null=True, blank=True)
+    hash_renewed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     # From then on nothing is written here, no credential opens anything, and what is kept is erased (PL-5b).
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -39,6 +42,7 @@ class Workspace(models.Model):
             key_id=self.key_id,
             hash_key_id=self.hash_key_id,
             is_closed=self.closed_at is not None,
+            previous_hash_key_id=self.previous_hash_key_id,
         )
 
 

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import msgspec
 
-from workspaces.errors import FieldProblem, InvalidInput
+from workspaces.errors import InvalidInput
+from workspaces.types import FieldProblem
 
 SOURCE_KEY = "lst"
 PERSONAL_TOKEN = "lsp"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import orjson
 
 from workspaces.errors import InvalidJson
@@ -19,6 +20,8 @@ MAX_DEPTH = 32
 MIN_INTEGER = -(2**63)
 MAX_INTEGER = 2**63 - 1
 
+MOST_DIGITS = 400
+
 _BOM = b"\xef\xbb\xbf"
 _SURELY_SHORT = len(str(MAX_INTEGER))
 _SURELY_LONG = len(str(MIN_INTEGER)) + 1
@@ -26,11 +29,21 @@ _ALL_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def parse(raw: bytes) -> Any:
+class Rules(msgspec.Struct, frozen=True):
+    """What a route takes beyond the usual: levels of nesting, and integers of any size."""
+
+    max_depth: int = MAX_DEPTH
+    any_integer: bool = False
+
+
+USUAL = Rules()
+
+
+def parse(raw: bytes, rules: Rules = USUAL) -> Any:
     """Read one JSON text, or refuse it with the rule that it breaks (WM-25)."""
-    _require_depth(raw)
+    _require_depth(raw, rules.max_depth)
     try:
-        value = _decode(_text(raw))
+        value = (_decode_any if rules.any_integer else _decode)(_text(raw))
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidJson(_where(error)) from None
     if b"\\u" in raw:
@@ -64,20 +77,20 @@ def _where(error: Exception) -> str:
     return "The body is not well-formed JSON."
 
 
-def _require_depth(raw: bytes) -> None:
+def _require_depth(raw: bytes, max_depth: int) -> None:
     """Refuse deep nesting before anything recurses, in time linear in the length.
 
     1. At most 32 brackets cannot nest deeper than 32 levels: nothing to do for ordinary bodies.
-    2. Each round removes the innermost pairs, so what is left after 32 rounds is deeper, or never closed.
+    2. Each round removes the innermost pairs, so what is left after as many rounds is deeper, or never closed.
     """
-    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+    if raw.count(b"[") + raw.count(b"{") <= max_depth:
         return
     brackets = _outside_strings(raw).translate(_ALL_AS_SQUARE, _NOT_BRACKETS)
-    for _ in range(MAX_DEPTH):
+    for _ in range(max_depth):
         brackets = brackets.replace(b"[]", b"")
         if not brackets:
             return
-    raise InvalidJson(f"The body is nested deeper than {MAX_DEPTH} levels, or a bracket is never closed.")
+    raise InvalidJson(f"The body is nested deeper than {max_depth} levels, or a bracket is never closed.")
 
 
 def _outside_strings(raw: bytes) -> bytes:
@@ -88,8 +101,8 @@ def _outside_strings(raw: bytes) -> bytes:
 
 def _require_no_surrogate(value: Any) -> None:
     try:
-        orjson.dumps(value)
-    except orjson.JSONEncodeError:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
         raise InvalidJson("A string holds half of a surrogate pair.") from None
 
 
@@ -111,6 +124,13 @@ def _integer(digits: str) -> int:
     raise InvalidJson("An integer does not fit in 64 bits (signed).")
 
 
+def _any_integer(digits: str) -> int:
+    """Read an integer of any size that is no attack: Python takes quadratic time."""
+    if len(digits) > MOST_DIGITS:
+        raise InvalidJson(f"An integer has more than {MOST_DIGITS} digits.")
+    return int(digits)
+
+
 def _double(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
@@ -124,4 +144,7 @@ def _constant(_name: str) -> float:
 
 _decode: Callable[[str], Any] = json.JSONDecoder(
     object_pairs_hook=_members, parse_int=_integer, parse_float=_double, parse_constant=_constant
+).decode
+_decode_any: Callable[[str], Any] = json.JSONDecoder(
+    object_pairs_hook=_members, parse_int=_any_integer, parse_float=_double, parse_constant=_constant
 ).decode

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from django.db.models import Q, QuerySet
 
-from workspaces import access, encryption
+from workspaces import access, deployment
 from workspaces.errors import Forbidden, Unauthenticated
 from workspaces.hotstore import Name, name_of
 from workspaces.models import ApiKey, Person, PersonalToken
@@ -24,6 +24,7 @@ class KeyFacts(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     id: UUID
     workspace: WorkspaceRef
     secret_hash: bytes
+    secret_generation: int
     name: str
     source_id: UUID
     source_name: str
@@ -62,6 +63,7 @@ def key_facts(key_id: str) -> KeyFacts | None:
             id=key.id,
             workspace=key.workspace.ref,
             secret_hash=bytes(key.secret_hash),
+            secret_generation=key.secret_generation,
             name=key.name,
             source_id=key.source_id,
             source_name=key.source.name,
@@ -77,9 +79,10 @@ def key_facts(key_id: str) -> KeyFacts | None:
     )
 
 
-def secret_hash(parts: KeyText) -> bytes:
-    """Hash a secret as it is stored."""
-    return encryption.deployment_hash("credential", parts.prefix, parts.key_id, parts.secret)
+def secret_hash(parts: KeyText, generation: int) -> bytes:
+    """Hash a secret as it is stored under a generation of the deployment's hash key; one that is gone fits nothing."""
+    words = "credential", parts.prefix, parts.key_id, parts.secret
+    return deployment.hashed_at(generation, *words) or b""
 
 
 def api_keys() -> QuerySet[ApiKey]:
@@ -106,7 +109,7 @@ def tokens_of(person_id: UUID) -> QuerySet[PersonalToken]:
 def source_caller(facts: KeyFacts | None, parts: KeyText, *, origin: Origin, now: datetime) -> Caller:
     """Give the source that a key stands for, or refuse it; an unknown key costs as much as a known one."""
     stored = facts.secret_hash if facts is not None else bytes(32)
-    is_right = hmac.compare_digest(stored, secret_hash(parts))
+    is_right = hmac.compare_digest(stored, secret_hash(parts, _generation(facts)))
     if not is_right or facts is None or facts.is_revoked or (facts.expires_at and now >= facts.expires_at):
         raise Unauthenticated
     _require_network(facts.networks, origin.address)
@@ -125,6 +128,7 @@ def source_caller(facts: KeyFacts | None, parts: KeyText, *, origin: Origin, now
         scopes=facts.scopes,
         agents=facts.agents,
         resend=facts.resend,
+        has_old_secret=_is_old(facts),
     )
 
 
@@ -132,7 +136,8 @@ def person_caller(parts: KeyText, *, origin: Origin, now: datetime) -> Caller:
     """Give the person that a token stands for, with what both may do, or refuse it."""
     token = access.find_personal_token(parts.key_id)
     stored = bytes(token.secret_hash) if token else bytes(32)
-    if not hmac.compare_digest(stored, secret_hash(parts)) or token is None or not token.is_live(now):
+    is_right = hmac.compare_digest(stored, secret_hash(parts, _generation(token)))
+    if not is_right or token is None or not token.is_live(now):
         raise Unauthenticated
     workspace: WorkspaceRef = token.workspace.ref
     held = permissions_of(token.person, workspace) if token.person.is_active else frozenset()
@@ -152,7 +157,17 @@ def person_caller(parts: KeyText, *, origin: Origin, now: datetime) -> Caller:
         credential_id=token.id,
         person_id=token.person_id,
         permissions=allowed,
+        has_old_secret=_is_old(token),
     )
+
+
+def _generation(known: KeyFacts | PersonalToken | None) -> int:
+    """Give under which secret a credential was hashed; an unknown one costs what a known one does."""
+    return known.secret_generation if known is not None else deployment.generation()
+
+
+def _is_old(known: KeyFacts | PersonalToken) -> bool:
+    return known.secret_generation < deployment.generation()
 
 
 def _roles_in(workspace: WorkspaceRef, person: Person) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import re
 
 from django.db.models import Prefetch, QuerySet
 
-from workspaces import encryption
+from workspaces import rehashing
 from workspaces.errors import InvalidInput
 from workspaces.models import Handle, Profile
 from workspaces.rules import handles
@@ -17,7 +17,7 @@ _PSEUDONYM = re.compile("p_[0-9a-z]{20}")
 
 def handle_hash(workspace: WorkspaceRef, handle: HandleValue) -> bytes:
     """Hash a canonical handle as it is stored."""
-    return encryption.keyed_hash(workspace, "handle", handle.text)
+    return rehashing.handle_hash(workspace, handle.text)
 
 
 def known_handle(workspace: WorkspaceRef, handle: HandleValue) -> Handle | None:

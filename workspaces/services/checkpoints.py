@@ -5,9 +5,9 @@ hashes, and a database that was set back to a backup.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +21,10 @@ from workspaces.models.audit import ChainHead
 from workspaces.rules import chains
 from workspaces.rules import checkpoints as rules
 from workspaces.rules.checkpoints import Checkpoint, Restored
-from workspaces.types import Actor, AuditObject
+from workspaces.types import Actor, AuditObject, WorkspaceRef
+
+EVERY = timedelta(minutes=59)
+"""After how long another checkpoint of a chain is due: looked for every minute, one leaves within the hour."""
 
 log = logging.getLogger("lastro.audit")
 
@@ -63,13 +66,16 @@ def make_checkpoints(*, now: datetime) -> int:
     Nothing is made where no place is named for them, nor of a chain that is behind its last one: a fresh checkpoint of
     a database that was set back would hide that it was (PR-15b).
     """
-    made = 0
-    for chain in every_chain() if outside.is_set_up() else ():
-        if not _may_follow(chain):
-            log.error("checkpoint.withheld", extra={"chain": chain})
-        elif _make_checkpoint(chain, now=now):
-            made += 1
-    return made
+    return sum(_follow(chain, now=now) for chain in every_chain()) if outside.is_set_up() else 0
+
+
+def make_due_checkpoints(workspaces: Iterable[WorkspaceRef], *, now: datetime) -> int:
+    """Make those of these workspaces and of the deployment whose last one is an hour old, or that have none (PR-22).
+
+    The database says which are due: a restart of whoever asks makes none sooner, and none later. Gives how many.
+    """
+    chains_due = (DEPLOYMENT, *(str(found.id) for found in workspaces))
+    return sum(_make_if_due(chain, now=now) for chain in chains_due) if outside.is_set_up() else 0
 
 
 def lost_history() -> list[Lost]:
@@ -107,6 +113,21 @@ def signed_checkpoint(
     )
 
 
+def _make_if_due(chain: str, *, now: datetime) -> bool:
+    with of_chain(chain) as (heads, _), transaction.atomic():
+        # A time far ahead is no clock's: it would keep checkpoints back.
+        due = heads.exclude(checkpoint_at__gt=now - EVERY, checkpoint_at__lt=now + EVERY)
+        return due.update(checkpoint_at=now) == 1 and _follow(chain, now=now)
+
+
+def _follow(chain: str, *, now: datetime) -> bool:
+    """Make the next checkpoint of a chain, unless it is behind its last one."""
+    if not _may_follow(chain):
+        log.error("checkpoint.withheld", extra={"chain": chain})
+        return False
+    return _make_checkpoint(chain, now=now)
+
+
 def _make_checkpoint(chain: str, *, now: datetime, restored: Restored | None = None) -> bool:
     """Hand over the head of a chain, locked, so that the checkpoints of a chain leave in its order."""
     with of_chain(chain) as (heads, _), transaction.atomic():
@@ -114,6 +135,7 @@ def _make_checkpoint(chain: str, *, now: datetime, restored: Restored | None = N
         if head is None:
             return False
         _hand_over(chain, seq=head.seq, head_hash=bytes(head.hash), now=now, restored=restored)
+        heads.update(checkpoint_at=now)
     return True
 
 

@@ -10,11 +10,17 @@ from uuid import UUID
 import msgspec
 from django.db import DatabaseError, transaction
 
-from workspaces import access, audit, coherence
+from workspaces import access, audit, coherence, deployment
 from workspaces.errors import InvalidInput, NotFound
 from workspaces.models import ApiKey, Person, PersonalToken, Source
 from workspaces.models.credentials import Credential
-from workspaces.rules.credentials import PERSONAL_TOKEN, SOURCE_KEY, key_text, require_token_life
+from workspaces.rules.credentials import (
+    PERSONAL_TOKEN,
+    SOURCE_KEY,
+    KeyText,
+    key_text,
+    require_token_life,
+)
 from workspaces.rules.rights import KEY_SCOPES
 from workspaces.selectors.credentials import key_name, secret_hash
 from workspaces.selectors.people import permissions_of
@@ -203,6 +209,17 @@ def note_use(*, caller: Caller, now: datetime) -> None:
             rows.exclude(last_used_on=day).update(last_used_on=day)
 
 
+@transaction.atomic
+def rehash_secret(*, parts: KeyText, caller: Caller) -> None:
+    """Hash the secret of a credential that was just used under the newest hash key of the deployment (PL-12)."""
+    model: type[ApiKey | PersonalToken] = ApiKey if caller.is_source else PersonalToken
+    credential = model.objects.select_for_update().get(id=caller.credential_id)
+    if isinstance(credential, ApiKey):
+        coherence.changing(key_name(credential.key_id))
+    _hash_secret(credential, parts)
+    credential.save(update_fields=["secret_hash", "secret_generation"])
+
+
 def forget_noted_uses() -> None:
     """Forget which uses this process has noted, as a new one would."""
     _noted.clear()
@@ -210,8 +227,14 @@ def forget_noted_uses() -> None:
 
 def _fill_secret(credential: Credential, prefix: str) -> str:
     parts, text = key_text(prefix, key_id_entropy=os.urandom(10), secret=os.urandom(32))
-    credential.key_id, credential.secret_hash = parts.key_id, secret_hash(parts)
+    credential.key_id = parts.key_id
+    _hash_secret(credential, parts)
     return text
+
+
+def _hash_secret(credential: Credential, parts: KeyText) -> None:
+    credential.secret_generation = deployment.generation()
+    credential.secret_hash = secret_hash(parts, credential.secret_generation)
 
 
 def _revoke(credential: Credential, kind: str, reason: str, actor: Actor, now: datetime) -> None:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 
-from workspaces import access, audit, encryption, locks
+from workspaces import access, audit, deployment, locks
 from workspaces.errors import ApprovalRequired, InvitationInvalid, RoleNotAllowed
 from workspaces.models import ChangeRequest, Invitation, Membership, Person, PersonalToken, Role
 from workspaces.rules.approvals import ROLE_GRANT
@@ -275,7 +275,7 @@ def note_failed_sign_in(*, email: str, origin: Origin, now: datetime) -> None:
         if person.failed_sign_ins >= FAILURES_BEFORE_LOCK:
             person.failed_sign_ins, person.locked_until = 0, now + LOCKED_FOR
         person.save(update_fields=["failed_sign_ins", "locked_until"])
-    name_hash = encryption.deployment_hash("sign-in-name", email.lower()).hex()
+    name_hash = deployment.hashed("sign-in-name", email.lower()).hex()
     actor = Actor(kind="person", id="", name="", address=origin.address, request_id=origin.request_id)
     audit.record_outside(
         "person.sign_in", actor=actor, now=now, on=AuditObject("name_hash", name_hash), result="refused"

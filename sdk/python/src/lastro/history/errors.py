@@ -106,6 +106,18 @@ class DecisionHistoryRecoveryRefused(DecisionHistoryError):
     code = "decision_history_recovery_refused"
 
 
+class DecisionHistoryReservationLost(DecisionHistoryError):
+    """The reservation was freed by a recovery while its decision still ran; the decision is not stored (HI-5)."""
+
+    code = "decision_history_reservation_lost"
+
+
+class DecisionHistoryStorageFailed(DecisionHistoryError):
+    """The store's file or connection could not be used: locked, full, damaged, closed; the old record stands."""
+
+    code = "decision_history_storage_failed"
+
+
 class DecisionHistoryStorageUnsafe(DecisionHistoryError):
     """The file of a store is a link, no regular file, or in a folder that others can write (HI-7)."""
 
@@ -157,7 +169,9 @@ class AgentDecisionProviderUnavailable(LastroError):
         self.provider_error_code = provider_error_code
 
 
-BY_CODE: Mapping[str, type[LastroError]] = {
-    kind.code: kind for kind in (*DecisionHistoryError.__subclasses__(), AgentDecisionProviderSchemaViolation)
-}
+_REFUSALS: tuple[type[LastroError], ...] = (
+    *DecisionHistoryError.__subclasses__(),
+    AgentDecisionProviderSchemaViolation,
+)
+BY_CODE: Mapping[str, type[LastroError]] = {kind.code: kind for kind in _REFUSALS}
 """The refusals by their code, as they travel."""

@@ -20,11 +20,22 @@ Kind = Literal["message", "observation", "not_executed", "opaque", "removal"]
 that call's result and marked as such; `opaque`: another framework's record; `removal`: that one is gone (HI-25)."""
 
 
+MAX_NAME = 200
+"""Characters of an id, a dedupe key or a label."""
+
+
+def is_name(name: object) -> bool:
+    """Say whether it is text that can be stored anywhere: no lone surrogate, no NUL, at most 200 characters."""
+    if not isinstance(name, str) or len(name) > MAX_NAME or "\0" in name:
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
 @dataclass(frozen=True, slots=True)
 class SessionKey:
     """Whose messages: a namespace, and either one session id or run, invocation and agent (HI-1, HI-2).
 
-    Raises DecisionHistoryIdentityMissing; a missing part is never filled in.
+    Raises DecisionHistoryIdentityMissing; a missing part is never filled in. A part is at most 200 characters.
     """
 
     namespace: str
@@ -40,6 +51,8 @@ class SessionKey:
             raise DecisionHistoryIdentityMissing(
                 "name a namespace, and either session_id or run_id, invocation_id and agent_ref"
             )
+        if not all(is_name(part) for part in (self.namespace, self.session_id, *run)):
+            raise DecisionHistoryIdentityMissing(f"a name is text of at most {MAX_NAME} characters")
 
     @property
     def digest(self) -> str:
@@ -67,7 +80,7 @@ class NewItem:
     `provisional` marks a result that is not the final one yet. `expires_at` is an earlier end of its own (HI-23).
     """
 
-    message: Message
+    message: Message = field(repr=False)
     kind: Kind = "message"
     id: str = ""
     parent: str = ""
@@ -84,7 +97,7 @@ class Item:
     position: int
     id: str
     parent: str
-    message: Message
+    message: Message = field(repr=False)
     kind: Kind = "message"
     key: str = ""
     provisional: bool = False
@@ -96,7 +109,7 @@ class Item:
 class Summary:
     """A host's text for the exchanges that left: how many, their digest, the last of them (HI-18, HI-19)."""
 
-    text: str
+    text: str = field(repr=False)
     covers: int
     digest: str
     through: str
@@ -107,7 +120,7 @@ class Summary:
 class Reservation:
     """A running decision: since when (seconds since 1970), by which worker label, under which token (HI-5)."""
 
-    token: str
+    token: str = field(repr=False)
     since: float
     worker: str = ""
 
@@ -122,7 +135,7 @@ class Head:
     bytes: int = 0
     summary: Summary | None = None
     conversation: str = ""
-    subject: str = ""
+    subject: str = field(default="", repr=False)
     created_at: float = 0.0
     touched_at: float = 0.0
 
@@ -148,6 +161,6 @@ class Outcome(Generic[T]):
     `head` None keeps the head; count, bytes, leaf and times are the store's to bring up to date.
     """
 
-    result: T
+    result: T = field(repr=False)
     append: tuple[NewItem, ...] = field(default=())
     head: Head | None = None

@@ -1,6 +1,6 @@
 """What a window is asked for, and what it answers: messages ready to send, and the account of how they were chosen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from lastro.history.records import Item, Message, Summary
@@ -43,7 +43,7 @@ class Window:
     `expired`, `empty`, `nothing_left`, `covers_other`, `no_room`.
     """
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] = field(repr=False)
     items: tuple[str, ...]
     message_count: int
     bytes: int

@@ -1,0 +1,1 @@
+"""History over HTTP (HI-21)."""

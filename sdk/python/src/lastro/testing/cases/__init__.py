@@ -1,0 +1,1 @@
+"""Cases of conversation history, played on the real stores: `python -m lastro.testing cases FOLDER`."""
