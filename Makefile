@@ -8,7 +8,7 @@ COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --gen
 CLIENTS := 0.10.5 0.11.7
 PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2 --dist loadgroup
 
-.PHONY: help demo manage test test-long check bench model lock clean python run-environment test-environment \
+.PHONY: help demo manage test test-long check bench bench-context model lock clean python run-environment test-environment \
 	bench-environment
 
 help: ## Show this list
@@ -37,6 +37,9 @@ bench: bench-environment ## Measure it beside floors and peers (QUICK=1: in 8 mi
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks $(if $(filter-out 0,$(QUICK)),--quick) \
 		$(if $(filter-out 0,$(DOC)),--document) \
 		$(foreach pair,$(SET),--set "$(pair)")
+
+bench-context: test-environment ## Compare assembled contexts with naive transcripts: tokens, and facts kept
+	@$(RUN) benchmarks.context
 
 model: run-environment ## Calibrate a model of the load, predict, measure beside it (ARGS="--rounds 9 --seconds 2")
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks.model $(ARGS)

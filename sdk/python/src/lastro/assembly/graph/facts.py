@@ -1,0 +1,333 @@
+"""What the records up to a position say of each other: the candidates of a snapshot (CA-11, CA-12, CA-13)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import Protocol, cast
+
+from lastro.assembly.graph.gathering import Ranks
+from lastro.assembly.locators import content_at, repaired
+from lastro.assembly.policy import Policy
+from lastro.assembly.records import (
+    Branch,
+    Conflict,
+    ContinuationCheckpoint,
+    Message,
+    MessageFinalized,
+    Owned,
+    Participant,
+    Promotion,
+    Record,
+    Reference,
+    Resolution,
+    RunFinished,
+    Settlement,
+    SkillState,
+    Supersession,
+    ToolArtifact,
+    ToolCall,
+    ToolMemory,
+    reference_to,
+)
+from lastro.assembly.records.references import replaced_by
+from lastro.assembly.rendering.sizes import Count, naive_size, sizes_of
+from lastro.assembly.rules.provenance import provenance_of
+from lastro.assembly.snapshot import (
+    AssemblyRequest,
+    Candidate,
+    Fork,
+    Lineage,
+    Point,
+    Selectable,
+    Size,
+    Snapshot,
+    Source,
+    lineage_for,
+)
+
+SELECTABLE = (
+    Message,
+    ToolArtifact,
+    ToolMemory,
+    SkillState,
+    ContinuationCheckpoint,
+    RunFinished,
+    ToolCall,
+)
+
+
+class Store(Protocol):
+    """Whose records they are, and what is said of them outside of the graph."""
+
+    @property
+    def count(self) -> Count:
+        """Give what counts tokens."""
+        ...
+
+    workspace: str
+    erased: set[Reference]
+    expires_at: dict[Reference, datetime]
+
+    def read(self, artifact: str) -> bytes | None:
+        """Give the result of an artifact."""
+        ...
+
+
+class Facts:
+    """What the records up to a position say of each other."""
+
+    def __init__(self, records: Iterable[Record], graph: Store) -> None:
+        self.graph = graph
+        self.records: dict[Reference, Record] = {reference_to(record): record for record in records}
+
+    def all(self, *kinds: type[Record]) -> Iterator[Record]:
+        """Give the records of some types."""
+        return (record for record in self.records.values() if isinstance(record, kinds))
+
+    def snapshot(self, request: AssemblyRequest, policy: Policy, *, position: int) -> Snapshot:
+        """Gather candidates: of the lineage before shared ones, at most as many as the policy says (CA-11)."""
+        lineage = self._lineage(request, policy)
+        found = [
+            self.candidate(record)
+            for record in self.all(*SELECTABLE)
+            if cast(Owned, record).conversation == request.conversation and self._is_candidate(record)
+        ]
+        ranks = Ranks(request, policy, lineage, found, self._named(request))
+        chosen, beyond = ranks.parted()
+        names = {candidate.reference for candidate in chosen}
+        return Snapshot(
+            position=position,
+            candidates=tuple(chosen),
+            lineage=lineage,
+            participants={one.id: cast(Participant, one) for one in self.all(Participant)},
+            replacements=tuple(self._replacements(chosen, names)),
+            counted=ranks.counted(beyond),
+            naive=sum((one.naive for one in found if ranks.is_of_lineage(one)), Size()),
+        )
+
+    def candidate(self, record: Record) -> Candidate:
+        """Give a record with all that the others say of it."""
+        owned = cast(Selectable, record)
+        reference = reference_to(record)
+        bare = Candidate(
+            record=owned,
+            placed=self._placed(owned),
+            workspace=self.graph.workspace,
+            is_erased=reference in self.graph.erased,
+            expires_at=self.graph.expires_at.get(reference),
+            is_final=not isinstance(owned, Message) or owned.final or owned.id in self._finalized,
+            is_resolved=self._is_resolved(owned),
+            promotions=tuple(self._promotions[reference]),
+            replaced_by=tuple(sorted(self._replacing[reference])),
+            conflicts=tuple(sorted(self._conflicts[owned.id])) if isinstance(owned, ToolMemory) else (),
+            call=self._call(owned),
+            is_remembered=isinstance(owned, ToolArtifact) and owned.id in self._remembered,
+        )
+        return self._measured(self._with_sources(bare))
+
+    def _with_sources(self, bare: Candidate) -> Candidate:
+        memory = bare.record
+        if not isinstance(memory, ToolMemory):
+            return bare
+        sources = tuple(self._source(artifact) for artifact in memory.artifacts)
+        return replace(bare, sources=sources, provenance=provenance_of(memory, read=self.graph.read))
+
+    def _source(self, artifact: str) -> Source:
+        reference = Reference(ToolArtifact.wire, artifact)
+        found = cast(ToolArtifact, self.records[reference])
+        return Source(artifact, found.tool, found.privacy, reference in self.graph.erased)
+
+    def _measured(self, bare: Candidate) -> Candidate:
+        content = self._content(bare.record)
+        count = self.graph.count
+        is_payload = isinstance(bare.record, ToolArtifact) and content is not None
+        return replace(
+            bare,
+            result_bytes=len(content) if is_payload and content is not None else 0,
+            result_sha256=_digest_said(bare.record),
+            naive=naive_size(bare, count=count, content=content),
+            sizes=sizes_of(bare, count=count, content=content),
+        )
+
+    def _content(self, record: Selectable) -> bytes | None:
+        if isinstance(record, ToolArtifact):
+            return self.graph.read(record.id) if record.result else None
+        if not isinstance(record, ToolMemory) or not record.locators:
+            return None
+        places = [
+            (repaired(locator, payload, attempts=2).locator, payload)
+            for locator in record.locators
+            if (payload := self.graph.read(locator.artifact)) is not None
+        ]
+        return b"\n".join(content_at(place, payload) or b"" for place, payload in places)
+
+    def _placed(self, record: Owned) -> Point:
+        if isinstance(record, Message):
+            return record.recorded_at, record.id
+        anchor = self.records.get(Reference(Message.wire, record.message or ""))
+        if isinstance(anchor, Message):
+            return anchor.recorded_at, anchor.id
+        return record.recorded_at, ""
+
+    def _lineage(self, request: AssemblyRequest, policy: Policy) -> Lineage:
+        named = [self.records.get(Reference(Message.wire, parent)) for parent in request.parents]
+        parents = {
+            one.id: (one.branch, (one.recorded_at, one.id)) for one in named if isinstance(one, Message)
+        }
+        return lineage_for(request, forks=self._forks, parents=parents, depth=policy.lineage_depth)
+
+    @cached_property
+    def _forks(self) -> Mapping[str, Fork]:
+        forks: dict[str, Fork] = {}
+        for branch in self.all(Branch):
+            found = cast(Branch, branch)
+            at = self.records.get(Reference(Message.wire, found.fork_message or ""))
+            if found.parent and isinstance(at, Message):
+                forks[found.id] = Fork(found.parent, (at.recorded_at, at.id))
+        return forks
+
+    @cached_property
+    def _finalized(self) -> frozenset[str]:
+        return frozenset(cast(MessageFinalized, one).message for one in self.all(MessageFinalized))
+
+    @cached_property
+    def _promotions(self) -> defaultdict[Reference, list[Promotion]]:
+        found: defaultdict[Reference, list[Promotion]] = defaultdict(list)
+        for one in sorted(self.all(Promotion), key=lambda one: one.id):
+            promotion = cast(Promotion, one)
+            found[Reference(promotion.record_type, promotion.record)].append(promotion)
+        return found
+
+    @cached_property
+    def _artifacts(self) -> defaultdict[str, list[ToolArtifact]]:
+        """Give the artifacts of each call, from the first to the last."""
+        found: defaultdict[str, list[ToolArtifact]] = defaultdict(list)
+        for one in self.all(ToolArtifact):
+            artifact = cast(ToolArtifact, one)
+            found[artifact.call].append(artifact)
+        for artifacts in found.values():
+            artifacts.sort(key=lambda artifact: (artifact.recorded_at, artifact.id))
+        return found
+
+    @cached_property
+    def _remembered(self) -> frozenset[str]:
+        memories = [cast(ToolMemory, one) for one in self.all(ToolMemory)]
+        return frozenset(artifact for memory in memories for artifact in memory.artifacts)
+
+    @cached_property
+    def _settled(self) -> frozenset[str]:
+        """Give the calls and artifacts that a resolution names."""
+        resolutions = [cast(Resolution, one) for one in self.all(Resolution)]
+        return frozenset(name for one in resolutions for name in (one.call, one.artifact) if name)
+
+    def _is_resolved(self, record: Selectable) -> bool:
+        if isinstance(record, ToolArtifact):
+            is_last = self._artifacts[record.call][-1] is record
+            return not is_last or record.status == "succeeded" or self._is_settled(record.id, record.call)
+        if isinstance(record, RunFinished):
+            answers = self._artifacts.get(record.parent_call or "", [])
+            is_answered = bool(answers) and answers[-1].status == "succeeded"
+            return record.status == "succeeded" or is_answered or self._is_settled(record.parent_call)
+        return not isinstance(record, ToolCall) or self._is_settled(record.id)
+
+    def _is_settled(self, *names: str | None) -> bool:
+        return any(name in self._settled for name in names)
+
+    def _call(self, record: Selectable) -> ToolCall | None:
+        if not isinstance(record, ToolArtifact):
+            return None
+        call = self.records.get(Reference(ToolCall.wire, record.call))
+        return call if isinstance(call, ToolCall) else None
+
+    def _is_candidate(self, record: Record) -> bool:
+        return not isinstance(record, ToolCall) or not self._artifacts.get(record.id)
+
+    @cached_property
+    def _replacing(self) -> defaultdict[Reference, set[str]]:
+        """Give what replaces each record, also by way of others; of a settled conflict, what was kept (CA-13)."""
+        newer: defaultdict[Reference, set[str]] = defaultdict(set)
+        for one in self.all(ToolMemory, Supersession):
+            new, olds = replaced_by(one) or ("", ())
+            for old in olds:
+                newer[Reference(ToolMemory.wire, old)].add(new)
+        for one in sorted(self.all(Settlement), key=lambda one: one.id):
+            self._add_settlement(cast(Settlement, one), newer)
+        found: defaultdict[Reference, set[str]] = defaultdict(set)
+        for reference in newer:
+            found[reference] = _closure(reference, newer)
+        for reference, later in self._later():
+            found[reference].add(later)
+        return found
+
+    def _add_settlement(self, settlement: Settlement, newer: defaultdict[Reference, set[str]]) -> None:
+        first, second = settlement.memories
+        lost = second if settlement.kept == first else first
+        kept = Reference(ToolMemory.wire, settlement.kept or "")
+        if settlement.kept and lost not in _closure(kept, newer):
+            newer[Reference(ToolMemory.wire, lost)].add(settlement.kept)
+
+    def _later(self) -> Iterator[tuple[Reference, str]]:
+        """Give each artifact and state of skills that a later one of the same call or run stands for."""
+        for artifacts in self._artifacts.values():
+            for artifact in artifacts[:-1]:
+                yield reference_to(artifact), artifacts[-1].id
+        states: defaultdict[tuple[str | None, ...], list[SkillState]] = defaultdict(list)
+        for one in self.all(SkillState):
+            state = cast(SkillState, one)
+            states[state.participant, state.run, state.branch].append(state)
+        for of_run in states.values():
+            of_run.sort(key=lambda state: (state.recorded_at, state.id))
+            yield from ((reference_to(state), of_run[-1].id) for state in of_run[:-1])
+
+    @cached_property
+    def _conflicts(self) -> defaultdict[str, set[str]]:
+        """Give the open conflicts of each memory, from both sides."""
+        settled = {frozenset(cast(Settlement, one).memories) for one in self.all(Settlement)}
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for one, other in self._disagreements():
+            if frozenset((one, other)) not in settled:
+                found[one].add(other)
+                found[other].add(one)
+        return found
+
+    def _disagreements(self) -> Iterator[tuple[str, str]]:
+        for one in self.all(Conflict):
+            yield cast(Conflict, one).memories
+        for one in self.all(ToolMemory):
+            yield from ((one.id, other) for other in cast(ToolMemory, one).conflicts_with)
+
+    def _replacements(self, chosen: Iterable[Candidate], names: set[Reference]) -> Iterator[Candidate]:
+        wanted = {
+            Reference(candidate.record.wire, id) for candidate in chosen for id in candidate.replaced_by
+        }
+        for reference in sorted(wanted - names):
+            yield self.candidate(self.records[reference])
+
+    def _named(self, request: AssemblyRequest) -> frozenset[str]:
+        """Give the ids that the request, or its checkpoint, asks for by name."""
+        found = self.records.get(Reference(ContinuationCheckpoint.wire, request.checkpoint or ""))
+        own = (request.checkpoint, request.answers, *request.need_exact)
+        if not isinstance(found, ContinuationCheckpoint):
+            return frozenset(filter(None, own))
+        waited = [artifact.id for call in found.waits_for for artifact in self._artifacts.get(call, [])]
+        return frozenset(filter(None, (*own, *found.memories, *found.messages, *waited)))
+
+
+def _digest_said(record: Selectable) -> str | None:
+    """Give the digest that a host named for a payload that it sends apart."""
+    result = record.result if isinstance(record, ToolArtifact) else None
+    return result.sha256 if result else None
+
+
+def _closure(start: Reference, newer: Mapping[Reference, set[str]]) -> set[str]:
+    """Give all that replaces a memory, by whatever way; a list to walk, so that no chain is too long."""
+    found: set[str] = set()
+    pending = list(newer.get(start, ()))
+    while pending:
+        memory = pending.pop()
+        if memory not in found and memory != start.id:
+            found.add(memory)
+            pending += newer.get(Reference(ToolMemory.wire, memory), ())
+    return found
