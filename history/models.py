@@ -153,7 +153,7 @@ class Item(TenantModel):
     name_mac = models.BinaryField(max_length=16)
     key_mac = models.BinaryField(max_length=16, null=True)
     item_bytes = models.PositiveIntegerField()
-    # An instruction with nothing but instructions before it (X4).
+    # An instruction, which stands first in every window (X4).
     is_leading = models.BooleanField(default=False)
     # Unknown (null) while the session has no provider.
     opens_turn = models.BooleanField(null=True)

@@ -32,7 +32,7 @@ class SessionItems:
         return map(self._value, self._path(self._position(leaf)))
 
     def instructions(self) -> Sequence[ItemValue]:
-        """Give the system and developer messages that stand first on the path."""
+        """Give the system and developer messages of the path, which stand first (X4)."""
         return [self._value(row) for row in self.leading_rows()]
 
     def leading_rows(self) -> list[Item]:

@@ -458,6 +458,7 @@ TWO_ENTRIES = {
 
 TRIED_ELSEWHERE = {
     "keys.rotate": "tests/workspaces/test_key_rotation.py",
+    "hash_key.retire": "tests/workspaces/test_hash_rotation.py",
     "master_key.rotate": "tests/workspaces/test_key_rotation.py",
     "workspace.export": "tests/privacy/test_closing.py",
     "erasure.complete": "tests/privacy/test_erasures_killed.py",

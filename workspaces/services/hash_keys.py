@@ -4,10 +4,11 @@ A name is hashed again when somebody brings it (`rehashing`), a secret when it i
 So the key before stays until nothing that is kept was made with it, and every function here can be repeated.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from uuid import uuid4
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from workspaces import audit, coherence, deployment, encryption, rehashing, rewrapping
 from workspaces.models import ApiKey, DeploymentKey, PersonalToken, Workspace
@@ -17,6 +18,9 @@ from workspaces.services.answers import REMEMBERED_FOR
 from workspaces.services.rotation import KEPT_FOR, note_rotation
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
+TRIES = 5
+DEADLOCK = "40P01"
+
 
 def renew_hash_key(*, workspace: WorkspaceRef, actor: Actor, now: datetime) -> bool:
     """Give the bound workspace another hash key, unless the one before is still needed; tell whether it got one.
@@ -24,15 +28,7 @@ def renew_hash_key(*, workspace: WorkspaceRef, actor: Actor, now: datetime) -> b
     From the commit on nobody is let in who does not know both. Who was let in before names nothing any more: the
     database refuses that, and the answer is 503 `unavailable`, to be sent again.
     """
-    with transaction.atomic():
-        row = Workspace.objects.select_for_update().get(id=workspace.id)
-        if row.previous_hash_key_id is not None or row.closed_at is not None:
-            return False
-        note_rotation("hashes", workspace=workspace, actor=actor, now=now)
-        key_id = uuid4()
-        encryption.make_hash_key(workspace, key_id=key_id, now=now)
-        _replace(row, hash_key_id=key_id, previous_hash_key_id=row.hash_key_id, hash_renewed_at=now)
-    return True
+    return _by_itself(lambda: _renew(workspace, actor, now))
 
 
 def retire_hash_key(*, workspace: WorkspaceRef, is_needed: bool, actor: Actor, now: datetime) -> bool:
@@ -41,16 +37,7 @@ def retire_hash_key(*, workspace: WorkspaceRef, is_needed: bool, actor: Actor, n
     `is_needed` says whether anything is still named under it. Answers to requests that are sent again are remembered
     under it for a day (PL-10), so it stays for that long at least.
     """
-    with transaction.atomic():
-        row = Workspace.objects.select_for_update().get(id=workspace.id)
-        before, since = row.previous_hash_key_id, row.hash_renewed_at or now
-        if before is None or is_needed or now - since < REMEMBERED_FOR:
-            return False
-        on = AuditObject("workspace", str(workspace.id))
-        audit.record("hash_key.retire", actor=actor, now=now, on=on, facts={"key": str(before)})
-        _replace(row, previous_hash_key_id=None)
-        encryption.retire_keys(workspace, before)
-    return True
+    return not is_needed and _by_itself(lambda: _retire(workspace, actor, now))
 
 
 def renew_deployment_hash_key(*, actor: Actor, now: datetime) -> bool:
@@ -89,9 +76,53 @@ def has_old_secrets(*, now: datetime) -> bool:
     )
 
 
+def _by_itself(change: Callable[[], bool]) -> bool:
+    """Make a change; once more where it and a request waited for each other, of which the database then ends one."""
+    for _ in range(TRIES - 1):
+        try:
+            return change()
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") != DEADLOCK:
+                raise
+    return change()
+
+
+@transaction.atomic
+def _renew(workspace: WorkspaceRef, actor: Actor, now: datetime) -> bool:
+    row = _held_alone(workspace)
+    if row.previous_hash_key_id is not None or row.closed_at is not None:
+        return False
+    note_rotation("hashes", workspace=workspace, actor=actor, now=now)
+    key_id = uuid4()
+    encryption.make_hash_key(workspace, key_id=key_id, now=now)
+    _replace(row, hash_key_id=key_id, previous_hash_key_id=row.hash_key_id, hash_renewed_at=now)
+    return True
+
+
+@transaction.atomic
+def _retire(workspace: WorkspaceRef, actor: Actor, now: datetime) -> bool:
+    row = _held_alone(workspace)
+    before, since = row.previous_hash_key_id, row.hash_renewed_at or now
+    if before is None or now - since < REMEMBERED_FOR:
+        return False
+    on = AuditObject("workspace", str(workspace.id))
+    audit.record("hash_key.retire", actor=actor, now=now, on=on, facts={"key": str(before)})
+    _replace(row, previous_hash_key_id=None)
+    encryption.retire_keys(workspace, before)
+    return True
+
+
+def _held_alone(workspace: WorkspaceRef) -> Workspace:
+    """Give the workspace's row, when no insert that looked at its hash key before is still to commit.
+
+    The row's key stays free: every insert of the workspace refers to it.
+    """
+    rehashing.hold_alone(workspace.id)
+    return Workspace.objects.select_for_update(no_key=True).get(id=workspace.id)
+
+
 def _replace(row: Workspace, **columns: object) -> None:
-    """Change which hash keys the workspace has, when no insert that looked before is still to commit."""
-    rehashing.hold_alone(row.id)
+    """Change which hash keys the workspace has."""
     Workspace.objects.filter(id=row.id).update(**columns)
     # What a process knows of a workspace it knows from its keys.
     for key_id in ApiKey.objects.filter(revoked_at=None).order_by("id").values_list("key_id", flat=True):

@@ -52,7 +52,7 @@ def test_last_messages_alone_fail(name: str, tmp_path: Path, monkeypatch: pytest
 def naive_window(source: Items, *, leaf: str, limits: Any, **_: Any) -> Window:
     items = list(source.backwards(leaf))[: limits.max_messages][::-1]
     messages = tuple(item.message for item in items)
-    return Window(messages, tuple(item.id for item in items), len(items), size_of(list(messages)))
+    return Window(messages, tuple(item.id for item in items), len(items), sum(map(size_of, messages)))
 
 
 def expect(name: str, value: Any) -> Callable[[dict[str, Any]], None]:

@@ -1,14 +1,16 @@
 """What a window keeps, holds back and leaves out, one decision each (HI-9, HI-11, HI-23)."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conversations.branch import Branch, IndexedBranch
 from conversations.writers import WRITERS, Made
 
+from lastro.history import History, RamStore, SqliteStore
 from lastro.history.errors import DecisionHistoryInvalid, DecisionHistoryLimitExceeded
-from lastro.history.records import Item, Message, Provider
+from lastro.history.records import Item, Message, NewItem, Provider
 from lastro.history.windows import Limits, Omission, Window, window_of
 from lastro.invariants import violations
 
@@ -674,6 +676,26 @@ def test_instruction_that_the_store_does_not_give_apart() -> None:
     branch.add({"role": "developer", "content": "Answer in French."})
     replied(branch, "Bonjour.")
     assert window_for(branch).items == ("i0", "i2", "i1", "i3")
+
+
+@pytest.mark.parametrize("limit", [2, 128])
+@pytest.mark.parametrize("kind", ["ram", "sqlite"])
+def test_instructions_of_another_branch_are_not_served(kind: str, limit: int, tmp_path: Path) -> None:
+    """X12, X4: of two branches that were given other rules, each is served its own, and what both share."""
+    store = RamStore() if kind == "ram" else SqliteStore(tmp_path / "history.sqlite")
+    session = History(store, namespace="tests").session("one", provider="openai.chat")
+    session.append([item("system", "s1"), item("user", "u1"), item("assistant", "a1")])
+    session.append([item("user", "u2"), item("developer", "s2"), item("assistant", "a2"), item("user", "u3")])
+    session.append([item("system", "s3", parent="a1"), item("user", "u4"), item("assistant", "a4")])
+    limits = Limits(max_messages=limit)
+    assert session.window(limits=limits).items[:3] == ("s1", "s3", "u1" if limit > 2 else "u4")
+    first = session.window(leaf="a2", limits=limits).items
+    assert first[:2] == ("s1", "s2")
+    assert "s3" not in first
+
+
+def item(role: str, name: str, *, parent: str = "") -> NewItem:
+    return NewItem({"role": role, "content": f"Words of {name}."}, id=name, parent=parent)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

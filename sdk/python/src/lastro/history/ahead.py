@@ -1,13 +1,13 @@
 """What a decision is given: items ahead of a session's leaf, that are stored with its answer or not at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import takewhile
 
 from lastro.history.contract import Items
 from lastro.history.formats import is_instruction, opens_turn
 from lastro.history.records import Item, NewItem, Provider
-from lastro.history.windows import TurnIndex
+from lastro.history.windows import PathIndex, TurnIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,14 @@ class Ahead:
         if self.leaf != (stored[-1].id if stored else ""):
             return stored
         return (*stored, *takewhile(lambda item: is_instruction(self.provider, item.message), self.items))
+
+    def on_path(self, ids: Collection[str], leaf: str) -> Set[str]:
+        """Give those of these items that are between a leaf and the root."""
+        own = {item.id for item in self._before(leaf, with_it=True)}
+        start = self.leaf if own else leaf
+        stored = [id for id in ids if not self._is_own(id)]
+        there = self.source.on_path(stored, start) if isinstance(self.source, PathIndex) else set(stored)
+        return own | there
 
     def opener(self, before: str) -> Item | None:
         """Give the nearest item before another on its path that opens a turn."""

@@ -16,7 +16,10 @@ class Items(Protocol):
         ...
 
     def instructions(self) -> Sequence[Item]:
-        """Give the system and developer messages that stand first (X4)."""
+        """Give the system and developer messages, which stand first in every window (X4).
+
+        Where a source is a `windows.PathIndex`, those of other branches too.
+        """
         ...
 
 

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from lastro.history.calls import OpenCalls
 from lastro.history.composing import Composer, Nothing
 from lastro.history.contract import View
 from lastro.history.errors import (
     DecisionHistoryIdentityMissing,
+    DecisionHistoryMessageInvalid,
     DecisionHistoryMismatch,
     DecisionHistoryNotFound,
 )
 from lastro.history.events import ItemsKept, ResumedWithoutMessages
-from lastro.history.formats import not_executed
-from lastro.history.records import Head, Message, NewItem, Outcome, Pins, Provider
+from lastro.history.formats import not_executed, require_provider
+from lastro.history.messages import require_list
+from lastro.history.records import Head, Interface, Message, NewItem, Outcome, Pins, Provider, is_name
 from lastro.history.settings import Settings
 from lastro.history.steps import Steps, ataken, taken
 from lastro.history.stores.appends import body_of
@@ -71,6 +73,7 @@ class Draft:
         self, view: View | None, messages: Sequence[Message | NewItem], *, key: str = ""
     ) -> Outcome[tuple[str, ...]]:
         """Append messages; a key that is known gives what it gave (HI-21)."""
+        require_key(key)
         items = self._items(messages, key=key)
         before = view.known(key) if view is not None and key else ()
         ids = tuple(item.id for item in before or items)
@@ -87,7 +90,11 @@ class Draft:
             return Outcome(())
         if view is None:
             raise DecisionHistoryNotFound
+        require_key(key)
+        results = require_list(results, "/append")
         items = [NewItem(result, kind="observation", provisional=provisional) for result in results]
+        for place, item in enumerate(items):
+            body_of(item, pointer=f"/append/{place}")
         if not (key and view.known(key)):
             self._open_calls(view).answered_by(results)
         return self.appended(view, items, key=key)
@@ -100,6 +107,8 @@ class Draft:
             return Outcome(())
         if view is None:
             raise DecisionHistoryNotFound
+        require_key(key)
+        call_ids = require_calls(call_ids)
         if key and (before := view.known(key)):
             return Outcome(tuple(item.id for item in before))
         open_calls = self._open_calls(view)
@@ -167,7 +176,8 @@ class Draft:
         self.settings.on_event(ItemsKept(count=len(items), bytes=size))
 
     def _items(self, messages: Sequence[Message | NewItem], *, key: str = "") -> tuple[NewItem, ...]:
-        items = (message if isinstance(message, NewItem) else NewItem(message) for message in messages)
+        listed = require_list(messages, "/append")
+        items = (message if isinstance(message, NewItem) else NewItem(message) for message in listed)
         return tuple(
             replace(item, id=item.id or self.settings.new_id(), key=key or item.key) for item in items
         )
@@ -189,6 +199,7 @@ class Draft:
     def _pinned(self, head: Head, pins: Pins) -> Head:
         if pins.content_mode != self.settings.content_mode:
             raise DecisionHistoryMismatch("content_mode is not this history's")
+        require_pins(pins)
         before = head.pins or pins
         for name in ("provider", "model", "interface", "content_mode"):
             if getattr(before, name) != getattr(pins, name):
@@ -205,6 +216,8 @@ class Draft:
         return OpenCalls(view, self._provider(view.head), view.head.leaf)
 
     def _composer(self, view: View | None, provider: Provider, leaf: str) -> Composer:
+        if not is_name(leaf):
+            raise DecisionHistoryNotFound
         if leaf and next(iter(view.backwards(leaf)) if view is not None else iter(()), None) is None:
             raise DecisionHistoryNotFound
         head = Head() if view is None else view.head
@@ -215,6 +228,30 @@ class Draft:
             now=self.settings.clock(),
             settings=self.settings,
             summary=head.summary,
+        )
+
+
+def require_key(key: object) -> None:
+    """Refuse a dedupe key that cannot be kept (HI-21)."""
+    if not is_name(key):
+        raise DecisionHistoryMessageInvalid(pointer="/key", reason="cannot be kept")
+
+
+def require_calls(call_ids: Sequence[str]) -> tuple[str, ...]:
+    """Give the ids of calls; what is no id is DecisionHistoryMessageInvalid."""
+    listed = require_list(call_ids, "/calls")
+    for place, name in enumerate(listed):
+        if not is_name(name):
+            raise DecisionHistoryMessageInvalid(pointer=f"/calls/{place}", reason="no id of a call")
+    return listed
+
+
+def require_pins(pins: Pins) -> None:
+    """Refuse pins of which one is none; nothing is pinned then (HI-1)."""
+    require_provider(pins.provider)
+    if not is_name(pins.model) or pins.interface not in get_args(Interface):
+        raise DecisionHistoryIdentityMissing(
+            "a model is text of at most 200 characters, an interface is known"
         )
 
 

@@ -8,12 +8,13 @@ from lastro.history.contract import HistoryStore
 from lastro.history.drafting import Draft
 from lastro.history.errors import DecisionHistoryIdentityMissing
 from lastro.history.events import OnEvent, untold
+from lastro.history.formats import require_provider
 from lastro.history.records import ContentMode, Provider, SessionKey
 from lastro.history.sessions import Session
 from lastro.history.settings import Settings, Summarize
 from lastro.history.stores.none import NoStore
 from lastro.history.stores.ram import RamStore
-from lastro.history.stores.reserving import new_id
+from lastro.history.stores.reserving import new_id, require_worker
 from lastro.history.windows import Limits
 
 LOCAL = "local"
@@ -85,6 +86,9 @@ class History:
         `resumed`: the host takes up an invocation after an approval; where its messages are gone, an event says so
         (HI-8).
         """
+        require_worker(worker)
+        if provider is not None:
+            require_provider(provider)
         key = SessionKey(self.namespace, session_id, run_id, invocation_id, agent_ref)
         draft = Draft(
             settings=self.settings,

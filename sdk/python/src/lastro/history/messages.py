@@ -3,11 +3,13 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
 from lastro.history.errors import DecisionHistoryMessageInvalid
 from lastro.history.records import Message
+
+T = TypeVar("T")
 
 MAX_DEPTH = 128
 MAX_BITS = 4_000
@@ -30,6 +32,17 @@ def require_message(message: object, pointer: str = "") -> Message:
             raise DecisionHistoryMessageInvalid(pointer=place, reason=reason)
         pending += [(inner, at, depth + 1) for inner, at in _inner(value, place)]
     return cast(Message, message)
+
+
+def require_list(messages: Iterable[T], pointer: str) -> tuple[T, ...]:
+    """Give messages in a row; one alone, or what cannot be counted through, is DecisionHistoryMessageInvalid."""
+    if not _is_listed(messages):
+        raise DecisionHistoryMessageInvalid(pointer=pointer, reason="no list")
+    return tuple(messages)
+
+
+def _is_listed(given: object) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes | dict)
 
 
 def size_of(message: Message) -> int:

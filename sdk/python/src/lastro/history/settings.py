@@ -45,3 +45,9 @@ class Settings:
     on_event: OnEvent = untold
     clock: Callable[[], float] = time.time
     new_id: Callable[[], str] = new_id
+
+    def __post_init__(self) -> None:
+        """Refuse a bound that is none, by a ValueError, before anything is kept under it."""
+        bounds: tuple[object, ...] = (self.max_retained_bytes or 0, self.max_summary_bytes)
+        if not all(type(bound) is int for bound in bounds):
+            raise ValueError("a bound is a whole number")

@@ -21,15 +21,21 @@ def told(message: Message) -> Told:
         part.get("toolCallId") for part in typed(message, "tool-call") if not part.get("providerExecuted")
     ]
     names = [f"{MAY}{name}" if name in asked else str(name) for name in calls]
-    return names + [f"approval:{part.get('approvalId')}" for part in approvals], []
+    return names + [f"{MAY}approval:{part.get('approvalId')}" for part in approvals], []
 
 
 def v1(subject: Subject) -> Iterator[Violation]:
     """Each call has a result or an approval's response before anyone else speaks."""
     for index, message, results in _groups(subject):
         answered = {name for result in results for name in told(result)[1]}
-        calls = [name for name in told(message)[0] if not name.startswith(MAY)]
-        if set(calls) - answered:
+        approvals = typed(message, "tool-approval-request")
+        approved = {
+            part.get("toolCallId") for part in approvals if f"approval:{part.get('approvalId')}" in answered
+        }
+        calls = {name.removeprefix(MAY) for name in told(message)[0]} - {
+            f"approval:{part.get('approvalId')}" for part in approvals
+        }
+        if calls - answered - approved:
             yield Violation("V1", index, "a call without result or approval")
 
 

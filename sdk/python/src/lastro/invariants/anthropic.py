@@ -105,12 +105,18 @@ def a9(subject: Subject) -> Iterator[Violation]:
 
 
 def a10(subject: Subject) -> Iterator[Violation]:
-    """A tool that the provider ran has its use and its result in one message."""
-    for index, message in subject.spoken:
-        ids = {block.get("id") for block in typed(message, "server_tool_use", "mcp_tool_use")}
+    """A tool that the provider ran has its use and its result in one message; a user waits for the result."""
+    for index, before, message in _neighbours(subject):
+        begun = [message, before] if role_of(before) == "assistant" else [message]
+        ids = {block.get("id") for one in begun for block in typed(one, "server_tool_use", "mcp_tool_use")}
         results = [block for block in blocks(message) if _is_server_result(block)]
         if any(block.get("tool_use_id") not in ids for block in results):
             yield Violation("A10", index, "a server's result without its use")
+    for index, before, message in _neighbours(subject):
+        uses = {block.get("id") for block in typed(before, "server_tool_use", "mcp_tool_use")}
+        ended = {block.get("tool_use_id") for block in blocks(before)}
+        if uses - ended and role_of(message) == "user" and not told(message)[1]:
+            yield Violation("A10", index - 1, "a server's use without its result, and a user behind it")
 
 
 def _is_server_result(block: Message) -> bool:

@@ -80,7 +80,7 @@ def r4(subject: Subject) -> Iterator[Violation]:
         return
     behind = [_is_behind_reasoning(subject.stored, source) for source in subject.sources]
     for index, source in enumerate(subject.sources):
-        sent = index > 0 and source is not None and subject.sources[index - 1] == source - 1
+        sent = index > 0 and source is not None and subject.served[index - 1] == subject.stored[source - 1]
         if behind[index] and not sent and subject.served[index].get("id"):
             yield Violation("R4", index, "an item without its reasoning")
 

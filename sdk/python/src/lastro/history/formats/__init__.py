@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from lastro.history.errors import DecisionHistoryIdentityMissing
 from lastro.history.formats.aisdk import AISDK
 from lastro.history.formats.anthropic import Anthropic
 from lastro.history.formats.gemini import Gemini
@@ -20,12 +21,19 @@ __all__ = [
     "is_instruction",
     "not_executed",
     "opens_turn",
+    "require_provider",
     "results_of",
 ]
 
 FORMATS: Mapping[Provider, Format] = {
     form.provider: form for form in (OpenAIChat(), OpenAIResponses(), Anthropic(), Gemini(), AISDK())
 }
+
+
+def require_provider(provider: object) -> None:
+    """Refuse the name of a provider whose messages nobody here can read (HI-1)."""
+    if not isinstance(provider, str) or provider not in FORMATS:
+        raise DecisionHistoryIdentityMissing("no such provider")
 
 
 def is_instruction(provider: Provider, message: Message) -> bool:

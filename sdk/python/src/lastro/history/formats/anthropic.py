@@ -17,12 +17,15 @@ from lastro.history.formats.shapes import (
 )
 from lastro.history.records import Message
 
+RUN_BY_PROVIDER = ("server_tool_use", "mcp_tool_use")
+
 
 class Anthropic(Format):
     """Messages of user and assistant; system is a field of its own, and a message with that role is one too."""
 
     provider = "anthropic.messages"
     orphan_rule = "A1"
+    start_rule = "A5"
     starts_with_input = True
     joins_results = True
     unique_ids = True
@@ -57,6 +60,23 @@ class Anthropic(Format):
             return None
         return picked(message, "content", lambda place: place not in empty) if empty else message
 
+    def mended_run(
+        self, messages: Sequence[Message], *, words: Set[str]
+    ) -> tuple[tuple[Message | None, tuple[Flaw, ...]], ...]:
+        """Leave out results of tools that the provider never began to run (A10), and mend what is left."""
+        return tuple(self._mended_one(messages, index, words=words) for index in range(len(messages)))
+
+    def _mended_one(
+        self, messages: Sequence[Message], index: int, *, words: Set[str]
+    ) -> tuple[Message | None, tuple[Flaw, ...]]:
+        orphans = _orphans(messages, index)
+        if not orphans:
+            return self.mended(messages[index], words=words)
+        flaw = Flaw("A10", tuple(orphans.values()))
+        rest = picked(messages[index], "content", lambda place: place not in orphans)
+        kept, flaws = self.mended(rest, words=words) if rest["content"] else (None, ())
+        return kept, (flaw, *flaws)
+
     def mended(self, message: Message, *, words: Set[str]) -> tuple[Message | None, tuple[Flaw, ...]]:
         """Put results first (A2) and calls last (A9); leave out thinking that lost its signature (A6)."""
         if message.get("role") == "assistant":
@@ -65,6 +85,19 @@ class Anthropic(Format):
         if kinds == sorted(kinds, reverse=True):
             return message, ()
         return self.joined([message]), (Flaw("A2"),)
+
+    def continues(self, first: Message, second: Message) -> bool:
+        """Say whether the second brings a result of what the provider began to run in the first (A10)."""
+        begun = set(_unended(first).values())
+        return any(block.get("tool_use_id") in begun for _, block in objects(second.get("content")))
+
+    def finished(self, message: Message) -> tuple[Message | None, tuple[Flaw, ...]]:
+        """Leave out tools that the provider began to run and gave no result of (A10)."""
+        open_ = _unended(message)
+        if not open_:
+            return message, ()
+        rest = picked(message, "content", lambda place: place not in open_)
+        return (rest if rest["content"] else None), (Flaw("A10", tuple(open_.values())),)
 
     def only(self, message: Message, places: Set[int]) -> Message:
         """Keep the results at these places."""
@@ -109,6 +142,30 @@ class Anthropic(Format):
 
 def _of(content: object, kind: str) -> list[tuple[int, Message]]:
     return [(place, block) for place, block in objects(content) if block.get("type") == kind]
+
+
+def _unended(message: Message) -> dict[int, str]:
+    """Give the places and ids of what the provider began to run and gave no result of in this message."""
+    content = message.get("content")
+    ended = {text(block.get("tool_use_id")) for _, block in objects(content)}
+    begun = [(place, block) for kind in RUN_BY_PROVIDER for place, block in _of(content, kind)]
+    ids = {place: text(block.get("id")) for place, block in begun}
+    return {place: name for place, name in ids.items() if name not in ended}
+
+
+def _orphans(messages: Sequence[Message], index: int) -> dict[int, str]:
+    """Give the results of tools of the provider in a message, whose use is in none up to it."""
+    begun = {
+        text(block.get("id"))
+        for message in messages[: index + 1]
+        for _, block in objects(message.get("content"))
+    }
+    results = [
+        (place, text(block.get("tool_use_id")))
+        for place, block in objects(messages[index].get("content"))
+        if text(block.get("type")).endswith("_tool_result")
+    ]
+    return {place: name for place, name in results if name not in begun}
 
 
 def _blocks(content: object) -> list[Message]:

@@ -22,6 +22,7 @@ class Gemini(Format):
 
     provider = "gemini.contents"
     orphan_rule = "G1"
+    start_rule = "G2"
     starts_with_input = True
     joins_results = True
 

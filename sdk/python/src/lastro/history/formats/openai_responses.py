@@ -48,6 +48,18 @@ class OpenAIResponses(Format):
             mended.append(_mended(message, following=following, lost=gone, freed=freed and not reasons))
         return tuple(mended)
 
+    def item_id(self, message: Message) -> str:
+        """Give the id of the item; a reference to one stands for it."""
+        return text(message.get("id"))
+
+    def leads(self, message: Message) -> bool:
+        """Tell reasoning by its type (R4)."""
+        return message.get("type") == "reasoning"
+
+    def anonymous(self, message: Message) -> Message:
+        """Take the id; a reference is nothing else."""
+        return message if message.get("type") == "item_reference" else _without_id(message)
+
     def not_executed(self, call: Call) -> Message:
         """Write an output of the call's kind that says so; an approval is refused."""
         if call.kind == "mcp_approval_request":
@@ -103,6 +115,6 @@ def _mended(message: Message, *, following: Message | None, lost: bool, freed: b
 
 def _without_id(message: Message) -> Message:
     """Let the id go with the reasoning that it was given beside (R4); an approval is answered by it."""
-    if message.get("type") == "mcp_approval_request":
+    if message.get("type") == "mcp_approval_request" or "id" not in message:
         return message
     return {name: value for name, value in message.items() if name != "id"}

@@ -66,6 +66,8 @@ class Format:
 
     provider: Provider
     orphan_rule: str
+    start_rule: str = "X5"
+    """The rule that is broken where no user ever spoke."""
     starts_with_input: bool = False
     """The window must start with what a user says."""
     joins_results: bool = False
@@ -111,6 +113,26 @@ class Format:
 
     def renamed(self, message: Message, ids: Mapping[int, str]) -> Message:
         """Give the calls or results at these places other ids."""
+        return message
+
+    def continues(self, first: Message, second: Message) -> bool:
+        """Say whether a response directly behind another one goes on with what the provider paused in it."""
+        return False
+
+    def finished(self, message: Message) -> tuple[Message | None, tuple[Flaw, ...]]:
+        """Leave out of a response what the provider began to run and, as a user spoke behind it, never ended."""
+        return message, ()
+
+    def item_id(self, message: Message) -> str:
+        """Give the id under which a server knows a message itself, "" where it has none."""
+        return ""
+
+    def leads(self, message: Message) -> bool:
+        """Say whether a message is the reasoning of the one behind it, which is sent with it or without its id."""
+        return False
+
+    def anonymous(self, message: Message) -> Message:
+        """Take that id from a message, where nothing else is found by it."""
         return message
 
     def must_join(self, first: Message, second: Message) -> bool:

@@ -16,7 +16,10 @@ KINDS = frozenset(get_args(Kind))
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An item as it is stored. `leading`: an instruction with nothing but instructions before it (X4)."""
+    """An item as it is stored. `leading`: an instruction, which stands first in a window (X4).
+
+    `branches`: it does not follow the item that was the leaf when it came.
+    """
 
     position: int
     id: str
@@ -28,6 +31,7 @@ class Row:
     expires_at: float | None
     leading: bool
     body: bytes = field(repr=False)
+    branches: bool = False
 
     def item(self) -> Item:
         """Give the item, detached."""
@@ -116,8 +120,9 @@ class Append:
             provisional=item.provisional,
             recorded_at=self._now if item.recorded_at is None else item.recorded_at,
             expires_at=item.expires_at,
-            leading=is_instruction(item) and (parent is None or parent.leading),
+            leading=is_instruction(item),
             body=body,
+            branches=item.kind not in BESIDE and ("" if parent is None else parent.id) != self._place.leaf,
         )
 
     def _id_of(self, item: NewItem, *, pointer: str) -> str:
@@ -153,7 +158,8 @@ def require_members(item: NewItem, *, pointer: str) -> None:
         "id": is_name(item.id),
         "parent": is_name(item.parent),
         "key": is_name(item.key),
-        "kind": item.kind in KINDS,
+        "kind": is_name(item.kind) and item.kind in KINDS,
+        "provisional": item.provisional in (False, True),
         "recorded_at": item.recorded_at is None or is_time(item.recorded_at),
         "expires_at": item.expires_at is None or is_time(item.expires_at),
     }
@@ -214,4 +220,6 @@ def present(rows: Sequence[Row], *, now: float) -> tuple[Item, ...]:
 
 def fork_rows(path: Sequence[Row]) -> tuple[Row, ...]:
     """Give the rows of a new session from a path, root first."""
-    return tuple(replace(row, position=position) for position, row in enumerate(path, start=1))
+    return tuple(
+        replace(row, position=position, branches=False) for position, row in enumerate(path, start=1)
+    )

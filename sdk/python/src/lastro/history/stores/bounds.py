@@ -17,7 +17,8 @@ class Bounds:
     ttl: float = 3600.0
 
     def __post_init__(self) -> None:
-        if min(self.max_sessions, self.max_store_bytes, self.max_retained_bytes, self.ttl) <= 0:
+        bounds = (self.max_sessions, self.max_store_bytes, self.max_retained_bytes, self.ttl)
+        if not all(bound > 0 for bound in bounds):
             raise ValueError("bounds are above zero")
 
     def require_session(self, *, sessions: int) -> None:

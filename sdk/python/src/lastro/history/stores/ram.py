@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -39,6 +39,7 @@ class Session:
     rows: dict[str, Row] = field(default_factory=dict[str, Row])
     keys: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
     leading: list[Row] = field(default_factory=list[Row])
+    is_branched: bool = False
     beside: dict[str, Row] = field(default_factory=dict[str, Row])
     removals: int = 0
     reservation: Reservation | None = None
@@ -59,6 +60,7 @@ class Session:
             self.keys.setdefault(row.key, []).append(row)
         if row.leading:
             self.leading.append(row)
+        self.is_branched = self.is_branched or row.branches
         if row.kind in BESIDE:
             self.beside[row.id] = row
             self.removals += row.kind == "removal"
@@ -111,8 +113,16 @@ class RamView:
         return (row.item() for row in self.session.path(leaf))
 
     def instructions(self) -> Sequence[Item]:
-        """Give the instructions that stand first."""
+        """Give the instructions, of all branches."""
         return [row.item() for row in self.session.leading]
+
+    def on_path(self, ids: Collection[str], leaf: str) -> Set[str]:
+        """Give those of these items that are between a leaf and the root."""
+        session = self.session
+        if session.is_branched:
+            return set(ids).intersection(row.id for row in session.path(leaf))
+        last = session.rows[leaf].position if leaf in session.rows else 0
+        return {id for id in ids if session.rows[id].position <= last}
 
     def known(self, key: str) -> Sequence[Item]:
         """Give the items of a dedupe key."""

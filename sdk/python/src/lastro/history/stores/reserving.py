@@ -16,10 +16,13 @@ from lastro.history.contract import View
 from lastro.history.errors import (
     DecisionHistoryBusy,
     DecisionHistoryConflict,
+    DecisionHistoryIdentityMissing,
+    DecisionHistoryMessageInvalid,
     DecisionHistoryMismatch,
+    DecisionHistoryNotFound,
     DecisionHistoryRecoveryRefused,
 )
-from lastro.history.records import Outcome, Reservation, SessionKey, Snapshot
+from lastro.history.records import Head, NewItem, Outcome, Reservation, SessionKey, Snapshot, is_name
 from lastro.history.stores.bounds import Bounds
 
 T = TypeVar("T")
@@ -50,6 +53,28 @@ def is_held(reservation: Reservation | None, token: str) -> bool:
     return reservation is not None and reservation.token == token
 
 
+def require_worker(worker: object) -> None:
+    """Refuse a label that cannot be kept beside a reservation (HI-5)."""
+    if not is_name(worker):
+        raise DecisionHistoryIdentityMissing("the label of a worker is text of at most 200 characters")
+
+
+def require_outcome(outcome: Outcome[T]) -> Outcome[T]:
+    """Refuse what an operation gave and a store cannot keep; nothing of it is stored (HI-3)."""
+    _require(outcome, Outcome, pointer="", reason="the operation gave no outcome")
+    _require(outcome.append, tuple, list, pointer="/append", reason="no list of items")
+    for place, item in enumerate(outcome.append):
+        _require(item, NewItem, pointer=f"/append/{place}", reason="no item")
+    head = Head() if outcome.head is None else outcome.head
+    _require(head, Head, pointer="/head", reason="no head")
+    return outcome
+
+
+def _require(value: object, *kinds: type, pointer: str, reason: str) -> None:
+    if not isinstance(value, kinds):
+        raise DecisionHistoryMessageInvalid(pointer=pointer, reason=reason)
+
+
 class ReservingStore(ABC):
     """Both forms of the contract over a few short steps, each of them atomic."""
 
@@ -73,9 +98,10 @@ class ReservingStore(ABC):
         create: bool = True,
     ) -> T:
         """Reserve, run the operation, save what it gives (HI-3)."""
+        require_worker(worker)
         reserved = self._reserve(key, worker=worker, create=create)
         try:
-            outcome = operation(reserved.view)
+            outcome = require_outcome(operation(reserved.view))
             self._save(reserved, outcome)
         except BaseException:
             self._release(reserved)
@@ -91,11 +117,12 @@ class ReservingStore(ABC):
         create: bool = True,
     ) -> T:
         """Do as `transact`, with an operation that may await a provider."""
+        require_worker(worker)
         reserved = await self._apart(
             lambda: self._reserve(key, worker=worker, create=create), undo=self._release
         )
         try:
-            outcome = await operation(reserved.view)
+            outcome = require_outcome(await operation(reserved.view))
             await self._apart(lambda: self._save(reserved, outcome))
         except GeneratorExit:
             # A coroutine that is closed may not await any more.
@@ -120,6 +147,8 @@ class ReservingStore(ABC):
             raise DecisionHistoryMismatch("a fork stays in its namespace")
         if key == to:
             raise DecisionHistoryConflict("a fork is another session")
+        if not is_name(at):
+            raise DecisionHistoryNotFound
         self._fork(key, to, at=at)
 
     async def afork(self, key: SessionKey, to: SessionKey, *, at: str) -> None:

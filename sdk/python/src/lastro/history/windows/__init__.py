@@ -2,7 +2,7 @@
 
 from lastro.history.summaries import Exchange
 from lastro.history.windows.leaving import leaving
-from lastro.history.windows.types import Limits, Omission, TurnIndex, Window
+from lastro.history.windows.types import Limits, Omission, PathIndex, TurnIndex, Window
 from lastro.history.windows.window import window_of
 
-__all__ = ["Exchange", "Limits", "Omission", "TurnIndex", "Window", "leaving", "window_of"]
+__all__ = ["Exchange", "Limits", "Omission", "PathIndex", "TurnIndex", "Window", "leaving", "window_of"]

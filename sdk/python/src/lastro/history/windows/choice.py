@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 
-from lastro.history.formats.shapes import Format
+from lastro.history.formats.shapes import Flaw, Format
 from lastro.history.windows.tail import Entry, Tail
 from lastro.history.windows.turns import turns_of
 from lastro.history.windows.types import Limits
@@ -27,6 +28,8 @@ class Outline:
     stretches: list[Stretch]
     cuts: tuple[Cut, ...]
     exhausted: bool
+    current: frozenset[str]
+    """The results that no model has seen."""
 
     def units(self, cut: Cut) -> list[Unit]:
         """Give what a cut serves, and what is left out in the middle of it."""
@@ -47,6 +50,19 @@ class Outline:
         return next((unit.first for unit in [*units, *behind]), len(self.entries))
 
     @property
+    def unservable(self) -> tuple[str, ...]:
+        """Name the current results that no tail can begin for: no user ever spoke."""
+        if self.cuts:
+            return ()
+        pieces = [piece for stretch in self.stretches for unit in stretch.units for piece in unit.pieces]
+        return tuple(id for piece in pieces for id in piece.ids if id in self.current)
+
+    @property
+    def flaws(self) -> tuple[tuple[Flaw, str], ...]:
+        """Give what breaks a rule, anywhere in what was read."""
+        return tuple(flaw for stretch in self.stretches for unit in stretch.all for flaw in unit.flaws)
+
+    @property
     def lost(self) -> tuple[str, ...]:
         """Name the current results whose call was not met yet."""
         return tuple(name for stretch in self.stretches for unit in stretch.units for name in unit.lost)
@@ -65,7 +81,8 @@ def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
     places = {entry.item.id: place for place, entry in enumerate(entries)}
     if tail.pin is not None and tail.pin.item.id not in places and not tail.exhausted:
         turns[0].opener = tail.pin
-    server = Server(tail.form, words=words, places=places, whole=tail.exhausted)
+    interrupted = {one.item.id for one, other in pairwise(entries) if _interrupts(one, other, tail.form)}
+    server = Server(tail.form, words=words, places=places, whole=tail.exhausted, interrupted=interrupted)
     current = _current(entries)
     stretches = [
         server.stretch(turn, torn=not number and not tail.exhausted, current=current)
@@ -74,7 +91,14 @@ def outline_of(tail: Tail, *, words: Set[str]) -> Outline:
     if not stretches[0].all and not stretches[0].torn:
         stretches = stretches[1:]
     cuts = tuple(_cuts(stretches, tail.form))
-    return Outline(entries, stretches, cuts, tail.exhausted)
+    return Outline(entries, stretches, cuts, tail.exhausted, current)
+
+
+def _interrupts(one: Entry, other: Entry, form: Format) -> bool:
+    """Say whether what follows a response neither answers it nor goes on with it."""
+    if other.reading.role == "input":
+        return True
+    return not one.reading.calls and not form.continues(one.item.message, other.item.message)
 
 
 def _whole_runs(tail: Tail) -> list[Entry]:

@@ -1,8 +1,9 @@
 """Turns and their rounds: which result answers which call, by place in the order and never by id alone."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from lastro.history.formats.shapes import Call, Format, Result
@@ -38,12 +39,13 @@ class Slot:
 
     @property
     def served(self) -> list[Answer]:
-        """Give the answers that count: of each id the last final one, what was executed before what was not."""
-        best: dict[str, Answer] = {}
+        """Give the answers that count: of approvals and of results the last final one, executed before not."""
+        best: dict[bool, Answer] = {}
         for answer in self.answers:
-            known = best.get(answer.result.id)
+            approves = bool(self.call.approval) and answer.result.id == self.call.approval
+            known = best.get(approves)
             if known is None or _weight(answer) >= _weight(known):
-                best[answer.result.id] = answer
+                best[approves] = answer
         return list(best.values())
 
 
@@ -55,6 +57,8 @@ class Round:
     slots: list[Slot] = field(default_factory=list[Slot])
     beside: list[Entry] = field(default_factory=list[Entry])
     """The entries that follow the response directly and bring results."""
+    copies: list[Entry] = field(default_factory=list[Entry])
+    """The entries of the response that are in it already, under one id of their server."""
 
     @property
     def status(self) -> Status:
@@ -63,11 +67,23 @@ class Round:
             return "complete"
         return "provisional" if all(slot.answers for slot in self.slots) else "open"
 
+    def bereft(self, form: Format) -> Set[str]:
+        """Name what stood behind a copy of reasoning, which is not sent again (R4)."""
+        if not self.copies:
+            return frozenset()
+        run = sorted([*self.response, *self.copies], key=lambda entry: entry.item.position)
+        return {
+            other.item.id
+            for one, other in pairwise(run)
+            if one in self.copies and form.leads(one.item.message) and not form.leads(other.item.message)
+        }
+
     @property
     def entries(self) -> list[Entry]:
         """Give every entry that is part of it, in stored order."""
         found = [
             *self.response,
+            *self.copies,
             *self.beside,
             *(answer.entry for slot in self.slots for answer in slot.answers),
         ]
@@ -169,12 +185,23 @@ class Reader:
         self._latest = None
 
     def _respond(self, entry: Entry) -> None:
-        if self._latest is not None and self._running and self.form.runs:
+        if self._latest is not None and self._running and self._goes_on(self._latest, entry):
+            if self._is_copy(entry, self._latest.response):
+                self._latest.copies.append(entry)
+                return
             self._latest.response.append(entry)
         else:
             self._latest = Round([entry])
             self.turns[-1].rounds.append(self._latest)
         self._calls.add(self._latest, entry.reading.calls)
+
+    def _goes_on(self, step: Round, entry: Entry) -> bool:
+        last = step.response[-1].item.message
+        return self.form.runs or self.form.continues(last, entry.item.message)
+
+    def _is_copy(self, entry: Entry, response: Sequence[Entry]) -> bool:
+        name = self.form.item_id(entry.item.message)
+        return bool(name) and any(known.item.message == entry.item.message for known in response)
 
     def _answer(self, entry: Entry) -> None:
         rounds = {result.place: self._claim(entry, result) for result in entry.reading.results}

@@ -1,11 +1,12 @@
 """What a window is asked for, and what it answers: messages ready to send, and the account of how they were chosen."""
 
+from collections.abc import Collection, Set
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from lastro.history.records import Item, Message, Summary
 
-Reason = Literal["held_back", "expired", "repaired", "empty", "superseded", "left_with_call"]
+Reason = Literal["held_back", "expired", "repaired", "empty", "superseded", "left_with_call", "repeated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,11 @@ class Limits:
     max_messages: int = 128
     max_bytes: int = 262_144
 
+    def __post_init__(self) -> None:
+        """Refuse a bound that is no whole number, by a ValueError."""
+        if type(self.max_messages) is not int or type(self.max_bytes) is not int:
+            raise ValueError("a bound is a whole number")
+
 
 @dataclass(frozen=True, slots=True)
 class Omission:
@@ -22,7 +28,7 @@ class Omission:
 
     `held_back`: its call waits for a result; `expired`: it, or a part of its exchange, has expired; `repaired`: it
     broke `rule`; `empty`: it said nothing; `superseded`: a later result of the same call is served in its place;
-    `left_with_call`: its call is older than the window.
+    `left_with_call`: its call is older than the window; `repeated`: the same item is served already.
     """
 
     item: str
@@ -54,6 +60,15 @@ class Window:
     summary: Summary | None = None
     summary_refused: str = ""
     through: str = ""
+
+
+@runtime_checkable
+class PathIndex(Protocol):
+    """A source whose instructions are those of all branches; a window asks it which are on its own path (X12)."""
+
+    def on_path(self, ids: Collection[str], leaf: str) -> Set[str]:
+        """Give those of these items that are between a leaf and the root."""
+        ...
 
 
 @runtime_checkable

@@ -75,10 +75,22 @@ class Stretch:
 
 
 class Server:
-    """Makes units of turns; what is asked of the dialect is in `words`."""
+    """Makes units of turns; what is asked of the dialect is in `words`.
 
-    def __init__(self, form: Format, *, words: Set[str], places: dict[str, int], whole: bool) -> None:
+    `interrupted` are the responses directly behind which a user spoke.
+    """
+
+    def __init__(
+        self,
+        form: Format,
+        *,
+        words: Set[str],
+        places: dict[str, int],
+        whole: bool,
+        interrupted: Set[str] = frozenset(),
+    ) -> None:
         self.form = form
+        self.interrupted = interrupted
         self.words = words
         self.places = places
         self.whole = whole
@@ -144,6 +156,7 @@ class Server:
         if step.status == "open":
             unit.leave_out("held_back", [entry for entry in step.entries if not entry.reading.mixed])
             return unit
+        unit.omissions += [Omission(entry.item.id, "repeated") for entry in step.copies]
         self._respond(unit, step)
         self._answer(unit, step)
         unit.is_exchange = step.status == "complete" and bool(unit.pieces)
@@ -160,6 +173,14 @@ class Server:
                 unit.omissions.append(Omission(entry.item.id, "empty"))
                 continue
             kept, flaws = next(mended)
+            kept = (
+                self.form.anonymous(kept)
+                if kept is not None and entry.item.id in step.bereft(self.form)
+                else kept
+            )
+            if kept is not None and entry.item.id in self.interrupted:
+                kept, more = self.form.finished(kept)
+                flaws = (*flaws, *more)
             unit.flaws += [(flaw, entry.item.id) for flaw in flaws]
             self._keep(unit, entry, kept, rule=flaws[0].rule if flaws else "")
 

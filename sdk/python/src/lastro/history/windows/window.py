@@ -14,8 +14,9 @@ from lastro.history.records import Item, Provider, Summary
 from lastro.history.summaries import refusal_of, summary_message
 from lastro.history.windows.choice import Cut, Outline, fits, outline_of
 from lastro.history.windows.names import unique
+from lastro.history.windows.repeats import Repeats
 from lastro.history.windows.tail import Entry, Tail, is_expired
-from lastro.history.windows.types import Limits, Omission, TurnIndex, Window
+from lastro.history.windows.types import Limits, Omission, PathIndex, TurnIndex, Window
 from lastro.history.windows.units import Piece, Unit, join
 
 DEFAULT = Limits()
@@ -52,7 +53,7 @@ def window_of(
     DecisionHistoryInvalid where what is stored breaks a rule of the provider and `repair` is off.
     """
     request = Request(FORMATS[provider], limits, frozenset(dialect.split()), repair, now)
-    instructions = source.instructions()
+    instructions = _instructions(source, leaf)
     apart = frozenset(item.id for item in instructions)
     tail = Tail(source.backwards(leaf), form=request.form, now=now, apart=apart)
     plain = _settled(tail, source, request)
@@ -60,6 +61,15 @@ def window_of(
     first = chosen.first
     met = [item for item in tail.instructions if first is None or item.position > first.item.position]
     return _window(chosen, [*instructions, *met], refused)
+
+
+def _instructions(source: Items, leaf: str) -> Sequence[Item]:
+    """Give the instructions of a branch, none of another one's (X12)."""
+    found = source.instructions()
+    if not found or not isinstance(source, PathIndex):
+        return found
+    here = source.on_path([item.id for item in found], leaf)
+    return [item for item in found if item.id in here]
 
 
 class _Chosen:
@@ -71,6 +81,7 @@ class _Chosen:
         self.request = request
         self.summary = summary
         self.units = outline.units(cut)
+        self.repeats = Repeats(request.form)
         self.pieces = self._pieces()
 
     @property
@@ -101,7 +112,7 @@ class _Chosen:
     @property
     def omissions(self) -> list[Omission]:
         """Give what is missing behind the cut; a result that no unit has belongs to a call in front of it."""
-        told = [omission for unit in self.units for omission in unit.omissions]
+        told = [omission for unit in self.units for omission in unit.omissions] + self.repeats.omissions
         known = {omission.item for omission in told} | {id for piece in self.pieces for id in piece.ids}
         entries = self.outline.entries
         behind = entries[self.outline.before(self.cut) :]
@@ -116,9 +127,8 @@ class _Chosen:
     def _pieces(self) -> list[Piece]:
         positions = {entry.item.id: entry.item.position for entry in self.outline.entries}
         form, words = self.request.form, self.request.words
-        pieces = [
-            piece for unit in unique(self.units, form, positions=positions, words=words) for piece in unit
-        ]
+        renamed = unique(self.units, form, positions=positions, words=words)
+        pieces = [piece for unit in renamed for piece in self.repeats.without(unit)]
         if self.summary is not None:
             message = summary_message(self.summary, form)
             pieces.insert(0, Piece(message, (), size_of(message)))
@@ -176,7 +186,10 @@ def _longest(outline: Outline, request: Request) -> _Chosen:
 
     The sum over its units tells the tail but for a little: a renamed id may be longer, a joined message is one less.
     """
+    if outline.unservable:
+        raise DecisionHistoryInvalid(rule=request.form.start_rule, item=outline.unservable[0])
     if not outline.cuts:
+        _refuse_flaws(() if request.repair else outline.flaws)
         return _Chosen(outline, Cut(len(outline.stretches)), request)
     enough = takewhile(lambda cut: fits(outline.units(cut), request.limits), outline.cuts)
     place = max(sum(1 for _ in enough), 1) - 1
@@ -249,6 +262,10 @@ def _require_sound(units: Sequence[Unit], instructions: Sequence[Item], *, repai
         return
     flaws = [flaw for unit in units for flaw in unit.flaws]
     flaws += [(Flaw("X6"), item.id) for item in instructions if not is_sendable(item.message)]
+    _refuse_flaws(flaws)
+
+
+def _refuse_flaws(flaws: Sequence[tuple[Flaw, str]]) -> None:
     for flaw, item_id in flaws[:1]:
         raise DecisionHistoryInvalid(rule=flaw.rule, item=item_id, calls=flaw.calls)
 

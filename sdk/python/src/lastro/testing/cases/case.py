@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from lastro.history.records import Message, Provider
+from lastro.testing.cases.names import act_of, argument_of, dialect_of, outcome_of
 
 SCHEMA = "history-case/1"
 NEUTRAL = "neutral"
@@ -35,13 +36,17 @@ class Step:
 
     @property
     def args(self) -> Mapping[str, Any]:
-        """Give the arguments of the act."""
-        return members(self.members.get("args"))
+        """Give the arguments of the act, by their names in one way of writing."""
+        return {argument_of(name): value for name, value in members(self.members.get("args")).items()}
 
     @property
     def expected(self) -> str:
         """Give the outcome that the file names for this act, "" for none."""
-        return str(self.members.get("expect") or "")
+        return outcome_of(self.members.get("expect"))
+
+    def word(self, *names: str) -> str:
+        """Give the first of these members that is there, as a text."""
+        return next((str(self.members[name]) for name in names if self.members.get(name) is not None), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +76,22 @@ class Case:
     @property
     def is_clocked(self) -> bool:
         """Tell whether the case sets the time."""
-        return any(step.do == "at" for step in self.steps)
+        return "stored_at" in self.input or any(step.do == "at" for step in self.steps)
+
+    @property
+    def dialect(self) -> str:
+        """Give the words of the dialect that the served windows are for."""
+        return dialect_of(self.input, [str(name) for name in elements(self.expect.get("invariants"))])
+
+    @property
+    def summarizes_itself(self) -> bool:
+        """Tell whether the steps say when there is a summary."""
+        return any(step.do in ("at", "summarize") for step in self.steps)
 
     @property
     def appends_itself(self) -> bool:
         """Tell whether the steps say when each given message is stored."""
-        return any("indices" in step.members for step in self.steps)
+        return any("indices" in step.members or "index" in step.members for step in self.steps)
 
 
 def read_case(path: Path) -> Case:
@@ -121,5 +136,9 @@ def item_id(index: int) -> str:
 
 def _steps(operation: Mapping[str, Any]) -> Sequence[Step]:
     if operation["name"] != "sequence":
-        return [Step(str(operation["name"]), operation)]
-    return [Step(str(step["do"]), step) for step in operation["steps"]]
+        return [_step(str(operation["name"]), operation)]
+    return [_step(str(step["do"]), step) for step in operation["steps"]]
+
+
+def _step(name: str, found: Mapping[str, Any]) -> Step:
+    return Step(act_of(name, found), found)

@@ -70,10 +70,12 @@ def _invariants(play: Play, ran: Ran, window: Window) -> Iterator[str]:
 
 
 def _account_of(window: Window, places: Mapping[str, int]) -> Account:
+    """Translate the account of a window into places; an item that is joined into another one is accounted for."""
+    left_out = [omission.item for omission in window.omissions]
     return Account(
         sources=[places.get(name) for name in window.items],
         changed={index for index, name in enumerate(window.items) if name in window.changed},
-        omitted={places[omission.item] for omission in window.omissions if omission.item in places},
+        omitted={places[name] for name in (*left_out, *window.changed) if name in places},
     )
 
 
@@ -154,14 +156,15 @@ def _ids(value: Any) -> Set[str]:
 
 def _originals(play: Play) -> Iterator[str]:
     """X9: whatever was served, what is stored is still there as it came; after a refused beginning nothing is."""
-    if "tenants" in play.case.input or any(ran.step.do in ("delete_conversation", "at") for ran in play.ran):
+    is_over = any(ran.step.do == "delete_conversation" and ran.outcome == OK for ran in play.ran)
+    if "tenants" in play.case.input or is_over or play.case.is_clocked:
         return
     found = play.session().read()
     kept = {item.id: item.message for item in found.items} if found is not None else {}
     if play.ran[0].outcome != OK:
         yield from _nothing_kept(play, kept)
-    elif kept != play.stored:
-        yield f"X9: {len(kept)} messages are stored, where {len(play.stored)} came, or one is not as it came"
+    elif kept != play.own:
+        yield f"X9: {len(kept)} messages are stored, where {len(play.own)} came, or one is not as it came"
 
 
 def _nothing_kept(play: Play, kept: Collection[str]) -> Iterator[str]:

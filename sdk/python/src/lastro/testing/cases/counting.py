@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lastro.history.errors import ProviderContextCountUnavailable
+from lastro.history.errors import ProviderContextCountUnavailable, ProviderContextWindowExceeded
 from lastro.history.guard import TokenGuard, require_count, require_countable, serialized
 from lastro.testing.cases.case import Case, Step, members
+
+CEILINGS = ("contextWindowTokens", "contextWindow", "contextTokens", "ceiling", "window")
+"""Names of the ceiling in tokens; without one, nothing is above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,13 @@ def counted(case: Case, step: Step) -> Counted:
     if "returns" not in stub:
         raise ProviderContextCountUnavailable("the counter of the case gives no count")
     text = serialized(request)
-    guard = TokenGuard(context_window_tokens=int(step.args.get("contextWindowTokens") or 10**9))
+    ceiling = next((int(step.args[name]) for name in CEILINGS if step.args.get(name)), 10**9)
+    guard = TokenGuard(context_window_tokens=ceiling)
     tokens = require_count(stub["returns"])
-    return Counted(text, guard.reserved(tokens, max_output_tokens=int(step.args["maxOutputTokens"])))
+    reserved = guard.reserved(tokens, max_output_tokens=int(step.args.get("maxOutputTokens", 0)))
+    if reserved > ceiling:
+        raise ProviderContextWindowExceeded(reserved=reserved, allowed=ceiling)
+    return Counted(text, reserved)
 
 
 def _request(case: Case) -> Mapping[str, Any]:

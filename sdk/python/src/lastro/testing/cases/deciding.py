@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from lastro.errors import LastroError
 from lastro.history.drafting import Decision, Turn
-from lastro.history.records import Message, NewItem, Pins, Provider
+from lastro.history.records import NewItem, Pins, Provider
 from lastro.history.sessions import Session
 from lastro.history.steps import taken
 from lastro.history.windows import Window
@@ -34,9 +34,9 @@ class Running:
         self._begun.wait(PATIENCE_SECONDS)
         self._require()
 
-    def commit(self, messages: dict[str, Message]) -> None:
-        """Store the worker's answer, under these ids."""
-        self._messages = [NewItem(message, id=name) for name, message in messages.items()]
+    def commit(self, items: Sequence[NewItem]) -> None:
+        """Store the worker's answer."""
+        self._messages = items
         self.end()
         self._require()
 

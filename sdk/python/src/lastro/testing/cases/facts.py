@@ -95,7 +95,7 @@ def _summary_digest(play: Play, is_there: Any) -> bool:
         and window.summary is not None
         and all(window.summary.digest in _written(window.messages[place]) for place in _summary_places(play))
     )
-    return has == is_there
+    return bool(has == is_there)
 
 
 def _system_unchanged(play: Play, is_so: Any) -> bool:
@@ -104,7 +104,7 @@ def _system_unchanged(play: Play, is_so: Any) -> bool:
         return False
     stored = [message for message in play.stored.values() if form.read(message).role == "instruction"]
     served = [message for message in window.messages if form.read(message).role == "instruction"]
-    return (stored == served) == is_so
+    return bool((stored == served) == is_so)
 
 
 def _second_window(play: Play, texts: Sequence[str]) -> bool:
@@ -114,7 +114,7 @@ def _second_window(play: Play, texts: Sequence[str]) -> bool:
 
 def _kept_reservation(play: Play, is_so: Any) -> bool:
     before = [ran.outcome for ran in play.ran if ran.step.do == "decide_begin"]
-    return (bool(before) and all(outcome == "busy" for outcome in before)) == is_so
+    return bool((bool(before) and all(outcome == "busy" for outcome in before)) == is_so)
 
 
 def _after_window(number: int) -> Fact:
@@ -143,13 +143,14 @@ def _window_ids(play: Play, ids: Sequence[str]) -> bool:
 
 def _siblings(play: Play, ids: Sequence[str]) -> bool:
     """Of an answer that is given anew, the older ones are its siblings: readable, and behind the same message."""
-    point = next(str(ran.step.members["at"]) for ran in play.ran if ran.step.do == "fork")
+    forked = next(ran.step for ran in play.ran if ran.step.do == "fork")
+    point = forked.word("at", "leaf") or play.path_to(play.session())[-2]
     return [item.id for item in _stored_items(play) if item.parent == point] == list(ids)
 
 
 def _same_refusal(play: Play, is_so: Any) -> bool:
     refusals = {(type(ran.error), str(ran.error)) for ran in play.ran if ran.outcome == "not_found"}
-    return (len(refusals) == 1) == is_so
+    return bool((len(refusals) == 1) == is_so)
 
 
 def _is_free(play: Play, is_so: Any) -> bool:
@@ -158,7 +159,26 @@ def _is_free(play: Play, is_so: Any) -> bool:
             play.session(tenant=tenant).window()
     except LastroError:
         return not is_so
-    return is_so
+    return bool(is_so)
+
+
+def _unique_items(play: Play, is_so: Any) -> bool:
+    """No window serves two items under one id of their server (`id` of an item of Responses)."""
+    form = FORMATS[play.case.provider]
+    for ran in play.ran:
+        messages = ran.window.messages if ran.window is not None else ()
+        names = [name for message in messages if (name := form.item_id(message))]
+        if len(set(names)) < len(names):
+            return not is_so
+    return bool(is_so)
+
+
+def _open_calls(number: int) -> Fact:
+    def holds(play: Play, calls: Sequence[str]) -> bool:
+        windows = [ran.window for ran in play.ran if ran.window is not None]
+        return len(windows) > number and list(windows[number].open_calls) == list(calls)
+
+    return holds
 
 
 def _counter_saw(play: Play, texts: Sequence[str]) -> bool:
@@ -194,6 +214,9 @@ FACTS: Mapping[str, Fact] = {
     "after_third_window": _after_window(2),
     "after_delete_text_absent": _absent_after_delete,
     "window_ids": _window_ids,
+    "unique_item_ids": _unique_items,
+    "open_after_first_window": _open_calls(0),
+    "open_after_second_window": _open_calls(1),
     "siblings_of_new_answer": _siblings,
     "same_error_for_foreign_and_unknown": _same_refusal,
     "t1_not_busy_after": _is_free,

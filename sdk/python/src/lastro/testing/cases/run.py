@@ -76,6 +76,10 @@ def _played(case: Case, setting: Setting, *, repair: bool) -> tuple[str, Sequenc
             return _played_on(stage, case, repair=repair)
 
 
+BROKEN = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
+"""What an act meets in a file that is not written as it thought: one such case stops no other."""
+
+
 def _played_on(stage: Stage, case: Case, *, repair: bool) -> tuple[str, Sequence[str], str]:
     name = f"{stage.name}, repaired" if repair else stage.name
     play = Play(case=case, stage=stage, repair=repair)
@@ -83,4 +87,6 @@ def _played_on(stage: Stage, case: Case, *, repair: bool) -> tuple[str, Sequence
         play.run(ACTS)
     except Unplayable as error:
         return name, [], f"{name}: {error}"
+    except BROKEN as error:
+        return name, [f"the case cannot be played: {type(error).__name__} {error}"], ""
     return name, list(dict.fromkeys(failures(play))), ""

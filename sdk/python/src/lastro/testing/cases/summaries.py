@@ -7,19 +7,18 @@ from typing import Any
 
 from lastro.history.contract import View
 from lastro.history.errors import DecisionHistoryNotFound, DecisionHistorySummaryInvalid
+from lastro.history.formats import is_instruction
 from lastro.history.records import Outcome, Summary
 from lastro.history.sessions import Session
 from lastro.history.summaries import require_summary, summary_after
 from lastro.history.windows import Exchange, Limits, Window, leaving, window_of
-from lastro.testing.cases.case import elements, item_id
+from lastro.testing.cases.case import elements, item_id, members
 from lastro.testing.cases.play import Play
 
 NO_LIMITS = Limits(10**9, 10**9)
 
 
-def keep_summary(
-    play: Play, session: Session, given: Sequence[Mapping[str, Any]], *, limits: Limits = NO_LIMITS
-) -> None:
+def keep_summary(play: Play, session: Session, given: Sequence[Any], *, limits: Limits = NO_LIMITS) -> None:
     """Store the first of the given summaries that is one, in the head of the session; none where none is (X10)."""
 
     def kept(view: View | None) -> Outcome[None]:
@@ -30,6 +29,38 @@ def keep_summary(
 
     if given:
         session.transact(kept, create=False)
+
+
+def given_summaries(play: Play, named: Any) -> Sequence[Any]:
+    """Give the summaries of a window, in the order in which a host would try them.
+
+    Where the steps never say when there is one, those that the input has.
+    """
+    if named is None and not play.case.summarizes_itself:
+        named = next((name for name in ("summary_attempts", "summary") if name in play.case.input), None)
+    member = named.removeprefix("input.") if isinstance(named, str) else ""
+    found: Any = play.case.input.get(member, named)
+    return elements(found) or ([found] if found else [])
+
+
+def try_summary(play: Play, session: Session, given: Sequence[Any]) -> None:
+    """Keep a summary, or raise what a host is told: it is none, or covers no whole beginning (X10)."""
+    path = [
+        name for name in play.path_to(session) if not is_instruction(play.case.provider, play.stored[name])
+    ]
+    for one in given:
+        require_summary(_text(one))
+        covered = _covered(one)
+        if covered is not None and path[: len(covered)] != covered:
+            raise DecisionHistorySummaryInvalid("it covers no beginning of the conversation")
+    keep_summary(play, session, given, limits=_next_limits(play))
+
+
+def _next_limits(play: Play) -> Limits:
+    """Give the limits of the next window, whose loss a summary is made for."""
+    coming = (step.args for step in play.case.steps[len(play.ran) - 1 :] if step.do == "window")
+    args: Mapping[str, Any] = next(coming, members(None))
+    return Limits(int(args.get("maxMessages", 10**9)), int(args.get("maxBytes", 10**9)))
 
 
 def gone_from(play: Play, session: Session, window: Window, *, leaf: str) -> Sequence[str]:
@@ -45,18 +76,34 @@ def gone_from(play: Play, session: Session, window: Window, *, leaf: str) -> Seq
     return session.transact(found, create=False)
 
 
-def _summary(play: Play, view: View, given: Mapping[str, Any], limits: Limits) -> Summary | None:
+def _summary(play: Play, view: View, given: Any, limits: Limits) -> Summary | None:
     try:
-        text = require_summary(given.get("text"))
+        text = require_summary(_text(given))
     except DecisionHistorySummaryInvalid:
         return None
-    ends = given.get("expires_at")
-    covered = [item_id(index) for index in elements(given.get("covers"))]
+    ends = members(given).get("expires_at")
     expires_at = float(ends) if ends is not None else None
     gone = _gone(play, view, limits)
-    if gone and [item.id for exchange in gone for item in exchange.items] == covered:
-        return summary_after(text, gone, through=covered[-1], expires_at=expires_at)
+    left = [item.id for exchange in gone for item in exchange.items]
+    covered = _covered(given)
+    if gone and covered in (left, None):
+        return summary_after(text, gone, through=left[-1], expires_at=expires_at)
+    covered = covered or []
     return Summary(text, len(covered), _digest(play, covered), covered[-1] if covered else "", expires_at)
+
+
+def _text(given: Any) -> Any:
+    """Give what a host's summarizer said, None where it failed."""
+    if isinstance(given, str):
+        return given
+    found = members(given)
+    return next((found[name] for name in ("text", "summary", "output", "returns") if name in found), None)
+
+
+def _covered(given: Any) -> list[str] | None:
+    """Name what a summary says that it covers, None where it does not say."""
+    covers = members(given).get("covers")
+    return None if covers is None else [item_id(index) for index in elements(covers)]
 
 
 def _gone(play: Play, view: View, limits: Limits) -> Sequence[Exchange]:

@@ -55,7 +55,7 @@ def long_path_is_read_whole_and_in_part(use: Use) -> None:
 
 
 def instructions_stand_first(use: Use) -> None:
-    """X4: the system and developer messages that stand first are found without reading what follows."""
+    """X4: the system and developer messages are found without reading the others, those of the middle too."""
     store, key = use.store(), use.key("instructions")
     use.append(store, key, said("Be kind.", "system"), said("Be short.", "developer"), said("Hello."))
     use.append(store, key, *(said(str(number)) for number in range(50)), said("Be loud.", "system"))
@@ -63,7 +63,7 @@ def instructions_stand_first(use: Use) -> None:
     def instructions(view: View | None) -> Outcome[list[str]]:
         return Outcome([item.message["content"] for item in view.instructions()] if view else [])
 
-    same(use.transact(store, key, instructions), ["Be kind.", "Be short."])
+    same(use.transact(store, key, instructions), ["Be kind.", "Be short.", "Be loud."])
 
 
 def fork_shares_up_to_the_item(use: Use) -> None:

@@ -1,7 +1,7 @@
 """Sessions and items as rows of SQLite, and back."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,9 @@ from lastro.history.records import Head, Item, Reservation
 from lastro.history.stores.appends import Row, without_removed
 from lastro.history.stores.encoding import pins_read, pins_written, summary_read, summary_written
 from lastro.history.stores.heads import size_of
+
+LEADING, BRANCHES = 1, 2
+"""The marks in the column `leading`: an instruction, and an item that does not follow the leaf of its time."""
 
 PAGE = 32
 """Items that are read at once on the way back from a leaf."""
@@ -22,6 +25,13 @@ BACKWARDS = f"""
         SELECT step + 1, i.id, i.parent FROM path JOIN lastro_item i ON i.session = ? AND i.name = path.parent
         WHERE step < ? AND path.parent <> '')
     SELECT {ROW}, i.body FROM path JOIN lastro_item i ON i.id = path.id ORDER BY step"""  # noqa: S608
+PATH = """
+    WITH RECURSIVE path (id, parent) AS (
+        SELECT name, parent FROM lastro_item WHERE session = ? AND name = ?
+        UNION ALL
+        SELECT i.name, i.parent FROM path JOIN lastro_item i ON i.session = ? AND i.name = path.parent
+        WHERE path.parent <> '')
+    SELECT id FROM path"""
 SELECT = f"SELECT {ROW}, i.body FROM lastro_item i WHERE i.session = ? "  # noqa: S608
 SESSION = (
     "SELECT id, saved, last, pins, leaf, count, bytes, summary, conversation, subject, created_at, touched_at, "
@@ -111,7 +121,7 @@ def write_rows(cursor: sqlite3.Cursor, session: int, rows: Iterable[Row]) -> Non
                 row.provisional,
                 row.recorded_at,
                 row.expires_at,
-                row.leading,
+                row.leading * LEADING | row.branches * BRANCHES,
                 row.body,
             )
             for row in rows
@@ -131,8 +141,9 @@ def row_of(*columns: Any) -> Row:
         bool(provisional),
         recorded_at,
         expires_at,
-        bool(leading),
+        bool(leading & LEADING),
         bytes(body),
+        bool(leading & BRANCHES),
     )
 
 
@@ -192,9 +203,22 @@ class SqliteView:
             leaf = rows[-1].parent if rows else ""
 
     def instructions(self) -> Sequence[Item]:
-        """Give the instructions that stand first."""
+        """Give the instructions, of all branches."""
         with self.reading() as cursor:
-            return [row.item() for row in all_rows(cursor, self.session, where="AND i.leading = 1")]
+            marked = all_rows(cursor, self.session, where="AND i.leading > 0")
+        return [row.item() for row in marked if row.leading]
+
+    def on_path(self, ids: Collection[str], leaf: str) -> Set[str]:
+        """Give those of these items that are between a leaf and the root."""
+        with self.reading() as cursor:
+            session = SessionRows(cursor, self.session)
+            marked = all_rows(cursor, self.session, where="AND i.leading > 0")
+            if any(row.branches for row in marked):
+                found = cursor.execute(PATH, (self.session, leaf, self.session))
+                return set(ids).intersection(name for (name,) in found)
+            last = session.row(leaf)
+            found_at = {row.id: row.position for row in marked}
+        return {id for id in ids if last is not None and found_at.get(id, 0) <= last.position}
 
     def known(self, key: str) -> Sequence[Item]:
         """Give the items of a dedupe key."""

@@ -22,7 +22,7 @@ TABLES = (
         recorded_at REAL NOT NULL, expires_at REAL, leading INTEGER NOT NULL, body BLOB NOT NULL,
         UNIQUE (session, position), UNIQUE (session, name))""",
     """CREATE INDEX IF NOT EXISTS lastro_item_keyed ON lastro_item (session, key, position) WHERE key <> ''""",
-    """CREATE INDEX IF NOT EXISTS lastro_item_leading ON lastro_item (session, position) WHERE leading = 1""",
+    """CREATE INDEX IF NOT EXISTS lastro_item_marked ON lastro_item (session, position) WHERE leading > 0""",
     """CREATE INDEX IF NOT EXISTS lastro_item_beside ON lastro_item (session, position)
         WHERE kind IN ('opaque', 'removal')""",
     """CREATE INDEX IF NOT EXISTS lastro_item_removal ON lastro_item (session, position) WHERE kind = 'removal'""",
