@@ -46,7 +46,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     growth: Growth
     worker_bytes: int
     many_rows: ManyRows | None
-    sessions: Sessions | None
+    sessions: Sessions
     peers: Mapping[str, str]
     seconds: float
 
@@ -80,7 +80,8 @@ def measure(plan: Plan, *, variables: Mapping[str, str], folder: Path) -> Measur
         _tell("many writers of one state")
         contended = contention(ground.ours, rounds=plan.rounds, seconds=plan.slice_seconds)
         held = worker_bytes(ground.served)
-        talked = _sessions(ground, plan)
+        _tell("sessions of 10 to 10,000 messages")
+        talked = sessions(ground.ours, plan)
         many = _many_rows(ground, plan)
         _tell("a database that stands still")
         stalled = stalls(ground.ours, variables, rounds=plan.stall_rounds, seconds=plan.stall_seconds)
@@ -147,13 +148,6 @@ def _many_rows(ground: Ground, plan: Plan) -> ManyRows | None:
         return None
     _tell(f"a write beside {plan.many_rows:,} rows")
     return many_rows(ground.ours, ground.variables, ground.raw_writes, plan)
-
-
-def _sessions(ground: Ground, plan: Plan) -> Sessions | None:
-    if not plan.has_sessions:
-        return None
-    _tell("sessions of 10 to 10,000 messages")
-    return sessions(ground.ours, plan)
 
 
 def _tell(what: str) -> None:
