@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from lastro.files import SIDES
 from lastro.history import NewItem, Outcome, SessionKey, SqliteStore
 from lastro.history.errors import (
     DecisionHistoryError,
     DecisionHistoryStorageFailed,
     DecisionHistoryStorageUnsafe,
 )
-from lastro.history.stores.sqlite.files import SIDES
 from lastro.testing.uses import Clock
 
 KEY = SessionKey("support", session_id="s")

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lastro.errors import OutboxUnavailable
+from lastro.errors import OutboxUnavailable, OutboxUnsafe
+from lastro.files import FileUnreachable, FileUnsafe, protected
 from lastro.outbox.contract import (
     LONGEST_DUE_SECONDS,
     MAX_BYTES,
@@ -18,7 +19,6 @@ from lastro.outbox.contract import (
     Entry,
     require_room,
 )
-from lastro.outbox.safety import make_safe
 from lastro.states.types import Conflict, StateName
 from lastro.states.writes import Write, conflict_of
 
@@ -270,7 +270,7 @@ class FileOutbox:
                 raise
 
     def _open(self) -> sqlite3.Connection:
-        make_safe(self._path)
+        _protect(self._path)
         connection = sqlite3.connect(
             self._path, timeout=OPEN_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -281,6 +281,15 @@ class FileOutbox:
         )
         self._connection = connection
         return connection
+
+
+def _protect(path: Path) -> None:
+    try:
+        protected(path)
+    except FileUnsafe as error:
+        raise OutboxUnsafe(str(error)) from None
+    except FileUnreachable as error:
+        raise OutboxUnavailable(str(error)) from None
 
 
 def _refuse_behind(connection: sqlite3.Connection, number: int, *, code: str, with_body: bool) -> None:

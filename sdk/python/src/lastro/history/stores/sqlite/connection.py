@@ -7,9 +7,10 @@ import time
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
-from lastro.history.errors import DecisionHistoryStorageFailed
-from lastro.history.stores.sqlite.files import protected
+from lastro.files import FileUnreachable, FileUnsafe, protected
+from lastro.history.errors import DecisionHistoryStorageFailed, DecisionHistoryStorageUnsafe
 from lastro.history.stores.sqlite.schema import prepare
 
 WAIT_SECONDS = 5.0
@@ -87,7 +88,7 @@ class OwnConnection(GivenConnection):
     """A connection to a file of the store's own, opened again in each process that a fork makes."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
-        self._file = protected(file)
+        self._file = _protected(file)
         self._closed = False
         super().__init__(connect(self._file))
         _own.add(self)
@@ -119,8 +120,17 @@ class OwnConnection(GivenConnection):
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None and not self._closed:
-            self._connection = connect(protected(self._file))
+            self._connection = connect(_protected(self._file))
         return super()._opened()
+
+
+def _protected(file: str | os.PathLike[str]) -> Path:
+    try:
+        return protected(file)
+    except FileUnsafe as error:
+        raise DecisionHistoryStorageUnsafe(str(error)) from None
+    except FileUnreachable as error:
+        raise DecisionHistoryStorageFailed(str(error)) from None
 
 
 def connect(file: os.PathLike[str]) -> sqlite3.Connection:

@@ -1,21 +1,27 @@
-"""The file of a store, and the files that SQLite puts beside it, are its owner's alone (HI-7)."""
+"""A SQLite file, and the files that SQLite puts beside it, are their owner's alone (HI-7, SD-4)."""
 
 import os
 import stat
 from pathlib import Path
-
-from lastro.history.errors import DecisionHistoryStorageFailed, DecisionHistoryStorageUnsafe
 
 SIDES = ("-wal", "-shm", "-journal")
 PRIVATE = 0o600
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
+class FileUnsafe(Exception):
+    """The file is a link, no regular file or somebody else's, or in a folder that others can write."""
+
+
+class FileUnreachable(Exception):
+    """The file cannot be reached or made."""
+
+
 def protected(file: str | os.PathLike[str]) -> Path:
     """Make the file, or reset it and its side files, to 0600, and give its real path.
 
-    Raises DecisionHistoryStorageUnsafe for a link, for what is no regular file, for a file of another user, and for a
-    folder that others can write. What is found stays so: nobody else can change names in such a folder.
+    Raises FileUnsafe for a link, for what is no regular file, for a file of another user, and for a folder that others
+    can write; FileUnreachable. What is found stays so: nobody else can change names in such a folder.
     """
     try:
         given = Path(os.fspath(file))
@@ -23,7 +29,7 @@ def protected(file: str | os.PathLike[str]) -> Path:
         if os.name == "posix":
             make_private(path)
     except (OSError, RuntimeError, ValueError):
-        raise DecisionHistoryStorageFailed("the file cannot be reached or made") from None
+        raise FileUnreachable("the file cannot be reached or made") from None
     return path
 
 
@@ -43,11 +49,11 @@ def require_folder(folder: Path) -> None:
     """
     status = folder.stat()
     if status.st_mode & OTHERS_WRITE or status.st_uid not in (0, os.geteuid()):
-        raise DecisionHistoryStorageUnsafe("others can write in the file's folder")
+        raise FileUnsafe("others can write in the file's folder")
     for above in folder.parents:
         mode = above.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-            raise DecisionHistoryStorageUnsafe("others can move the file's folder away")
+            raise FileUnsafe("others can move the file's folder away")
 
 
 def protect(path: Path) -> None:
@@ -60,9 +66,9 @@ def protect(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        raise DecisionHistoryStorageUnsafe("the file is a link, or no regular file")
+        raise FileUnsafe("the file is a link, or no regular file")
     if status.st_uid != os.geteuid():
-        raise DecisionHistoryStorageUnsafe("the file is another user's")
+        raise FileUnsafe("the file is another user's")
     if stat.S_IMODE(status.st_mode) != PRIVATE:
         path.chmod(PRIVATE)
 
