@@ -82,7 +82,7 @@ def test_a_provider_that_fails(
 ) -> None:
     """HI-20: typed by what the caller does next, asked once, nothing stored or quoted; asked again it succeeds."""
     caplog.set_level(logging.INFO)
-    with agent(provider, form=form) as one:
+    with agent(provider, form=form, is_hasty=code == "timeout") as one:
         session = one.provider.session("s")
         one.loopback.answers(Turn("before"), coming)
         one.step(Ask(input=(CANARY,), tools=TOOLS), session)

@@ -180,9 +180,9 @@ def test_what_does_not_fit_is_refused_before_a_generation(provider: str, form: F
 )
 def test_without_a_count_nothing_is_generated(provider: str, form: Form, fault: Fault) -> None:
     """HI-15: a count that cannot be had is ProviderContextCountUnavailable; asked for once, nothing generated."""
-    with agent(
-        provider, form=form, guard=TokenGuard(context_window_tokens=9000), max_output_tokens=100
-    ) as one:
+    guard = TokenGuard(context_window_tokens=9000)
+    is_hasty = fault.kind == "timeout"
+    with agent(provider, form=form, is_hasty=is_hasty, guard=guard, max_output_tokens=100) as one:
         one.loopback.counts.append(fault)
         with pytest.raises(ProviderContextCountUnavailable):
             one.step(Ask(input=("hi",)), started(one))

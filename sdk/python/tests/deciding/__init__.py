@@ -26,7 +26,8 @@ Form = Literal["sync", "async"]
 FORMS: tuple[Form, ...] = ("sync", "async")
 COUNTING = ("openai.responses", "anthropic.messages", "gemini.contents")
 CANARY = "CANARY-1f0c"
-TIMEOUT_SECONDS = 0.3
+PATIENT_SECONDS, HASTY_SECONDS = 30.0, 0.5
+"""Only who waits for an answer that never comes is hasty: a busy machine takes its time with the others."""
 
 LOOK = Tool(
     name="look",
@@ -37,40 +38,48 @@ BOOK = Tool(name="book", parameters={"type": "object", "properties": {"room": {"
 TOOLS = (LOOK, BOOK)
 
 
-def both(package: ModuleType, sync: Any, other: Any, url: str) -> dict[str, Any]:
+def both(package: ModuleType, sync: Any, other: Any, url: str, seconds: float) -> dict[str, Any]:
     """Give a package's clients for an address, each over the package's own HTTP client.
 
     Without certificates, whose reading is most of what a client costs, and which plain HTTP has no use for.
     """
-    way: dict[str, Any] = {"api_key": "k", "base_url": url, "timeout": TIMEOUT_SECONDS}
+    way: dict[str, Any] = {"api_key": "k", "base_url": url, "timeout": seconds}
     return {
         "client": sync(http_client=package.DefaultHttpxClient(verify=False), **way),
         "async_client": other(http_client=package.DefaultAsyncHttpxClient(verify=False), **way),
     }
 
 
-def responses(loopback: Loopback, *, model: str = "gpt-loopback", **more: Any) -> OpenAIResponses:
+def responses(
+    loopback: Loopback, *, model: str = "gpt-loopback", seconds: float = PATIENT_SECONDS, **more: Any
+) -> OpenAIResponses:
     """Give the Responses API of the loopback."""
-    clients = both(openai, openai.OpenAI, openai.AsyncOpenAI, f"{loopback.url}/v1")
+    clients = both(openai, openai.OpenAI, openai.AsyncOpenAI, f"{loopback.url}/v1", seconds)
     return OpenAIResponses(model, **{**clients, "counts_here": True, **more})
 
 
-def chat(loopback: Loopback, *, model: str = "gpt-loopback", **more: Any) -> OpenAIChat:
+def chat(
+    loopback: Loopback, *, model: str = "gpt-loopback", seconds: float = PATIENT_SECONDS, **more: Any
+) -> OpenAIChat:
     """Give the Chat Completions API of the loopback."""
-    clients = both(openai, openai.OpenAI, openai.AsyncOpenAI, f"{loopback.url}/v1")
+    clients = both(openai, openai.OpenAI, openai.AsyncOpenAI, f"{loopback.url}/v1", seconds)
     return OpenAIChat(model, **{**clients, **more})
 
 
-def claude(loopback: Loopback, *, model: str = "claude-loopback", **more: Any) -> AnthropicMessages:
+def claude(
+    loopback: Loopback, *, model: str = "claude-loopback", seconds: float = PATIENT_SECONDS, **more: Any
+) -> AnthropicMessages:
     """Give the Messages API of the loopback."""
-    clients = both(anthropic, anthropic.Anthropic, anthropic.AsyncAnthropic, loopback.url)
+    clients = both(anthropic, anthropic.Anthropic, anthropic.AsyncAnthropic, loopback.url, seconds)
     return AnthropicMessages(model, **{**clients, "counts_here": True, **more})
 
 
-def gemini(loopback: Loopback, *, model: str = "gemini-3-loopback", **more: Any) -> Gemini:
+def gemini(
+    loopback: Loopback, *, model: str = "gemini-3-loopback", seconds: float = PATIENT_SECONDS, **more: Any
+) -> Gemini:
     """Give the Gemini API of the loopback."""
     plain = {"client_args": {"verify": False}, "async_client_args": {"verify": False}}
-    http: Any = {"base_url": loopback.url, "timeout": int(TIMEOUT_SECONDS * 1000), **plain}
+    http: Any = {"base_url": loopback.url, "timeout": int(seconds * 1000), **plain}
     return Gemini(model, **{"client": Client(api_key="k", http_options=http), "counts_here": True, **more})
 
 
@@ -98,10 +107,13 @@ class Agent:
 
 
 @contextmanager
-def agent(name: str, *, form: Form = "sync", connector: Any = None, **settings: Any) -> Iterator[Agent]:
+def agent(
+    name: str, *, form: Form = "sync", connector: Any = None, is_hasty: bool = False, **settings: Any
+) -> Iterator[Agent]:
     """Give an agent with a provider of its own; `connector` are more members of the connector."""
     with Loopback() as loopback:
-        made = MAKE[name](loopback, **(connector or {}))
+        seconds = HASTY_SECONDS if is_hasty else PATIENT_SECONDS
+        made = MAKE[name](loopback, seconds=seconds, **(connector or {}))
         if settings.get("guard") == "counter":
             settings["guard"] = TokenGuard(context_window_tokens=100_000, counter=len)
         provider = DecisionProvider(made, **settings)
