@@ -66,13 +66,15 @@ class Window:
 
 def sessions(ours: Ours, plan: Plan) -> Sessions:
     """Make sessions of each length, and let all of them take turns."""
-    names = {length: _made(ours, length) for length in LENGTHS}
     contenders: dict[str, Contender] = {}
-    for length, own in names.items():
-        share = max(1, len(own) // CLIENTS)
-        shares = [own[at * share : (at + 1) * share] or own for at in range(CLIENTS)]
+    for length in LENGTHS:
+        grown = _made(ours, length, count=max(CLIENTS, CLIENTS * APART // max(1, length // 10)))
+        share = len(grown) // CLIENTS
+        shares = [grown[at * share : (at + 1) * share] for at in range(CLIENTS)]
         contenders[f"append {length}"] = Over(ours.address, [Append(ours.key, part) for part in shares])
-        contenders[f"window {length}"] = Over(ours.address, [Window(ours.key, part[0]) for part in shares])
+        # Others than those that grow, whose last messages are another thing each time.
+        still = _made(ours, length, count=CLIENTS)
+        contenders[f"window {length}"] = Over(ours.address, [Window(ours.key, name) for name in still])
     played = play(contenders, rounds=plan.rounds, seconds=plan.slice_seconds)
     return Sessions(
         appends={length: played[f"append {length}"] for length in LENGTHS},
@@ -80,11 +82,9 @@ def sessions(ours: Ours, plan: Plan) -> Sessions:
     )
 
 
-def _made(ours: Ours, length: int) -> list[str]:
-    """Make sessions of a length: one for each client at least."""
-    names = [
-        f"s-{secrets.token_hex(8)}" for _ in range(max(CLIENTS, CLIENTS * APART // max(1, length // 10)))
-    ]
+def _made(ours: Ours, length: int, *, count: int) -> list[str]:
+    """Make so many sessions of a length."""
+    names = [f"s-{secrets.token_hex(8)}" for _ in range(count)]
     for name in names:
         for start in range(0, length, PER_CALL):
             ours.ask(_Fill(ours.key, name, min(PER_CALL, length - start)))

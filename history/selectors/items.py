@@ -63,10 +63,13 @@ class SessionItems:
         return access.items_of(self._session).filter(position__lte=self._up_to).exclude(kind__in=BESIDE)
 
     def _path(self, at: int) -> Iterator[Item]:
-        """Follow the parents, page by page: what lies between two of the path on another branch is passed over."""
+        """Follow the parents, page by page: what lies between two of the path on another branch is passed over.
+
+        A page is a range of positions: behind a limit the database may sort the whole session first.
+        """
         size = FIRST_PAGE
         while at:
-            page = self._rows().filter(position__lte=at).order_by("-position")[:size]
+            page = self._rows().filter(position__lte=at, position__gt=at - size).order_by("-position")
             begun_at = at
             for row in page:
                 if row.position == at:
