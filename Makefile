@@ -39,7 +39,7 @@ bench: bench-environment ## Measure it beside floors and peers (QUICK=1: in 8 mi
 		$(foreach pair,$(SET),--set "$(pair)")
 
 bench-context: test-environment ## Compare assembled contexts with naive transcripts: tokens, and facts kept
-	@$(RUN) benchmarks.context
+	@PYTHONPATH=sdk/python/tests $(RUN) benchmarks.context
 
 model: run-environment ## Calibrate a model of the load, predict, measure beside it (ARGS="--rounds 9 --seconds 2")
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks.model $(ARGS)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.audit [--entries N]`: how fast an audit chain verifies (PR-22: 100,000 in 5 seconds)."""
+"""`python -m benchmarks.audit [--entries N]`: how fast an audit chain verifies (PR-22, PF-8: 100,000 in 5 seconds)."""
 
 import argparse
 import os

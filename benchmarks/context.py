@@ -1,25 +1,22 @@
 """Assembled contexts beside the naive transcript and observation masking: tokens, and facts kept (CA, scenarios).
 
-The recorded runs are those that the tests hold; nothing is measured in time. One tokenizer counts all three contexts.
+`make bench-context` runs it, with the tests of the SDK on its path: the recorded runs are theirs. Nothing is measured in
+time. One tokenizer counts all three contexts.
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import bpe_openai
+from scenarios import Scenario, contexts, kept, tokens_of
+from scenarios.others import OTHERS
+from scenarios.published import PUBLISHED
 
 PROJECT = Path(__file__).resolve().parents[1]
 WRITTEN = PROJECT / ".lastro" / "bench" / "context.json"
 TOKENIZER = "o200k_base"
-
-sys.path.insert(0, str(PROJECT / "sdk" / "python" / "tests"))
-
-from scenarios import Scenario, contexts, kept, tokens_of  # noqa: E402
-from scenarios.others import OTHERS  # noqa: E402
-from scenarios.published import PUBLISHED  # noqa: E402
 
 _ENCODING = bpe_openai.get_encoding(TOKENIZER)
 

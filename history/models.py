@@ -27,6 +27,8 @@ class Session(TenantModel):
     hash_key_id = models.UUIDField()
     # The keyed hash of its conversation as a scope, so that what names the conversation finds it.
     conversation_hash = models.BinaryField(max_length=32, null=True)
+    # Its own: a name moves under another hash key when it is brought, and the two are not brought together (PL-12).
+    conversation_key_id = models.UUIDField(null=True)
     handle = models.ForeignKey(Handle, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     life = models.CharField(max_length=8, choices=Life.choices, default=Life.LIVE)
 

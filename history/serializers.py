@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from history.types import Identity, Kind, Naming, SessionHead, StoredItem, SummaryValue
-from lastro.history.records import ContentMode, Interface, NewItem, Pins, Provider
+from history.types import Identity, Naming, SessionHead, StoredItem, SummaryValue
+from lastro.history.records import ContentMode, Interface, Kind, NewItem, Pins, Provider
 from workspaces.errors import InvalidInput
 from workspaces.http.serializers import HandleShape, handle_value
 from workspaces.rules import handles

@@ -7,11 +7,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from lastro.history.records import NewItem, Pins
+from lastro.history.records import Kind, NewItem, Pins
 from workspaces.rules.handles import Handle
 from workspaces.types import Moment, WorkspaceRef
-
-Kind = Literal["message", "observation", "not_executed", "opaque", "removal"]
 
 
 class Identity(msgspec.Struct, frozen=True):

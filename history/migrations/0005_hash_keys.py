@@ -1,6 +1,6 @@
-"""Sessions take no new name under a hash key that was replaced (PL-12)."""
+"""Sessions take no new name under a hash key that was replaced, and say under which their conversation is (PL-12)."""
 
-from django.db import migrations
+from django.db import migrations, models
 
 GUARD = """
 CREATE TRIGGER named_by_the_newest BEFORE INSERT ON history_session
@@ -11,4 +11,7 @@ NO_GUARD = "DROP TRIGGER named_by_the_newest ON history_session;"
 
 class Migration(migrations.Migration):
     dependencies = [("history", "0004_kept_items"), ("workspaces", "0012_hash_keys")]
-    operations = [migrations.RunSQL(GUARD, NO_GUARD)]
+    operations = [
+        migrations.AddField("session", "conversation_key_id", models.UUIDField(null=True)),
+        migrations.RunSQL(GUARD, NO_GUARD),
+    ]

@@ -24,8 +24,8 @@ def covered(erasure: Erasure, *, alone: Collection[bytes]) -> QuerySet[Session]:
 def scopes_naming(handle_ids: Sequence[UUID]) -> dict[bytes, UUID]:
     """Give the conversations whose sessions name a person: each keyed hash with the key that made it."""
     theirs = _kept().filter(handle_id__in=handle_ids, conversation_hash__isnull=False)
-    found = theirs.values_list("conversation_hash", "hash_key_id").distinct()
-    return {bytes(scope): key for scope, key in found if scope is not None}
+    found = theirs.values_list("conversation_hash", "conversation_key_id").distinct()
+    return {bytes(scope): key for scope, key in found if scope is not None and key is not None}
 
 
 def scopes_of_others(scopes: Collection[bytes], handle_ids: Sequence[UUID]) -> set[bytes]:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 import msgspec
@@ -15,6 +16,7 @@ from history.selectors.expiry import expired_positions
 from history.selectors.items import BESIDE, unremoved_records
 from history.selectors.sessions import is_live, summary_of, valid_until
 from history.types import ExportedMessage, ExportedSession, Retention
+from lastro.history.records import Kind
 from workspaces.documents import Live
 from workspaces.errors import KeyDestroyed, Tampered
 from workspaces.types import Key, WorkspaceRef
@@ -139,7 +141,7 @@ def _message(session: Session, row: Item, message: msgspec.Raw | None) -> Export
         session=session.id,
         position=row.position,
         follows=row.parent,
-        kind=row.kind,  # type: ignore[arg-type]
+        kind=cast(Kind, row.kind),
         recorded_at=row.recorded_at,
         expires_at=row.expires_at,
         is_readable=message is not None,

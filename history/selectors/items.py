@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import cast
 
 import msgspec
 from django.db.models import Q, QuerySet
@@ -10,7 +11,7 @@ from history import access, encryption
 from history.models import Item, Session
 from history.types import StoredItem
 from lastro.history.records import Item as ItemValue
-from lastro.history.records import NewItem
+from lastro.history.records import Kind, NewItem
 from lastro.history.stores.appends import Row
 from lastro.history.stores.appends import without_removed as unremoved
 from lastro.history.stores.encoding import decoded, written
@@ -192,7 +193,7 @@ def value_of(row: Item, opened: encryption.Opened) -> ItemValue:
         id=opened.id,
         parent=opened.parent,
         message=decoded(bytes(opened.message)),
-        kind=row.kind,  # type: ignore[arg-type]
+        kind=cast(Kind, row.kind),
         key=opened.key,
         provisional=row.is_provisional,
         recorded_at=row.recorded_at.timestamp(),

@@ -16,11 +16,17 @@ from workspaces.services.profiles import handle_of
 from workspaces.types import Key, WorkspaceRef
 
 
-def conversation_hash(workspace: WorkspaceRef, naming: Naming) -> bytes | None:
-    """Give the keyed hash of the conversation that is named, the same as of its states (HI-22)."""
+def name_conversation(workspace: WorkspaceRef, session: Session, naming: Naming) -> bytes | None:
+    """Note the conversation that is named where a session has none, unsaved; give its keyed hash, as states have it.
+
+    None where nothing is named (HI-22).
+    """
     if not naming.conversation_id:
         return None
-    return scope_of(workspace, kind="conversation", id=naming.conversation_id).hash
+    scope = scope_of(workspace, kind="conversation", id=naming.conversation_id)
+    if session.conversation_hash is None:
+        session.conversation_hash, session.conversation_key_id = scope.hash, scope.hash_key_id
+    return scope.hash
 
 
 def new_session(
@@ -37,11 +43,13 @@ def new_session(
         source_id=place.source_id,
         identity_hash=place.identity_hash,
         hash_key_id=place.hash_key_id,
-        conversation_hash=like.conversation_hash if like else conversation_hash(place.workspace, naming),
+        conversation_hash=like.conversation_hash if like else None,
+        conversation_key_id=like.conversation_key_id if like else None,
         handle=handle,
         data_key_id=key.id,
         created_at=now,
     )
+    name_conversation(place.workspace, session, naming)
     touch(session, retention, now=now)
     Session.objects.bulk_create([session], ignore_conflicts=True)
     if access.live_sessions().filter(id=session.id).exists():
@@ -80,7 +88,8 @@ def entomb(
     retire_keys(workspace, session.data_key_id)
     Item.objects.filter(session_id=session.id).delete()
     session.life, session.ended_at, session.erasure_id = Session.Life.ERASED, at, None
-    session.handle = session.conversation_hash = session.summary = session.data_key_id = None
+    session.handle = session.conversation_hash = session.conversation_key_id = None
+    session.summary = session.data_key_id = None
     session.summary_expires_at = None
     session.provider = session.model = session.interface = session.content_mode = session.worker = ""
     session.leaf = session.item_count = session.stored_bytes = session.base_leaf = 0

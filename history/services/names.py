@@ -5,7 +5,7 @@ from datetime import datetime
 from history import access, encryption
 from history.errors import HistoryMismatch
 from history.models import Item, Session
-from history.services.lives import conversation_hash
+from history.services.lives import name_conversation
 from history.types import Naming
 from workspaces.encryption import retire_keys
 from workspaces.rules.handles import Handle as HandleValue
@@ -24,9 +24,7 @@ def name_session(
     Another conversation or another person than it names already is refused. A person who is named for the first time
     holds the key of what is there already, too (PR-15). Raises HistoryMismatch.
     """
-    conversation = conversation_hash(workspace, naming)
-    if conversation is not None and session.conversation_hash is None:
-        session.conversation_hash = conversation
+    conversation = name_conversation(workspace, session, naming)
     if conversation is not None and bytes(session.conversation_hash or b"") != conversation:
         raise HistoryMismatch
     if naming.subject is None or _is_named(workspace, session, naming.subject):

@@ -84,7 +84,7 @@ BEGIN
             item_id, kind, position, recorded_at, body, kept_at
         ) SELECT
             _session.workspace_id, held.id, _session.id, _session.source_id, _session.conversation_hash,
-            _session.hash_key_id, _session.handle_id, _session.data_key_id, _item, _kind, _position, _recorded, _body,
+            coalesce(_session.conversation_key_id, _session.hash_key_id), _session.handle_id, _session.data_key_id, _item, _kind, _position, _recorded, _body,
             clock_timestamp()
         FROM held
     )
@@ -141,7 +141,7 @@ DROP FUNCTION lastro_keep_message(history_session, uuid, text, integer, timestam
 class Migration(migrations.Migration):
     dependencies = [
         ("agentstate", "0006_hash_keys"),
-        ("history", "0004_kept_items"),
+        ("history", "0005_hash_keys"),
         ("privacy", "0005_hash_keys"),
     ]
 

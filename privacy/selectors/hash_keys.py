@@ -28,8 +28,8 @@ def names_under_previous(workspace: WorkspaceRef) -> dict[str, int]:
         "open erasures": ErasureRequest.objects.filter(named, ended_at=None, scope_hash__isnull=False),
         "holds": Hold.objects.filter(unsaid, settled_at=None),
         "kept versions": KeptVersion.objects.filter(unsaid),
-        "sessions": Session.objects.filter(named),
-        "kept messages": KeptItem.objects.filter(named),
+        "sessions": Session.objects.filter(named | Q(conversation_key_id=before)),
+        "kept messages": KeptItem.objects.filter(named, conversation_hash__isnull=False),
         "remembered answers": RememberedAnswer.objects.filter(named),
     }
     counts = {kind: rows.count() for kind, rows in kept.items()}

@@ -213,6 +213,21 @@ def test_a_session_is_found_under_the_key_it_was_made_under(house: House) -> Non
     assert "sessions" not in left(house)
 
 
+def test_a_fork_is_of_the_conversation_that_its_origin_named(house: House) -> None:
+    """PL-12, HI-22: made after the rotation from one before it, it is found by the conversation and keeps its key."""
+    origin = house.talk("one", session="s-1", conversation_id="c-77")
+    rotate(house)
+    rehashing.forget()
+    at = origin.call("read").body["items"][0]["id"]
+    assert origin.call("fork", to={"session_id": "s-2"}, at=at).status == 200
+    assert origin.call("delete").body == {"deleted": True}
+    assert left(house) == {"sessions": 1}
+    asked = house.forget("conversation", "c-77").body
+    house.work()
+    assert house.status(asked["request_id"])["erased"]["sessions"] == 1
+    assert left(house) == {}
+
+
 def test_an_erasure_finds_sessions_under_either_key(house: House) -> None:
     """PL-12, PR-9: a conversation goes with the sessions that named it before and after, and nothing late comes."""
     earlier = house.talk("one", session="s-1", conversation_id="c-77")

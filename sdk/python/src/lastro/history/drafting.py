@@ -31,6 +31,11 @@ Before = Callable[[View | None], Sequence[NewItem]]
 """What a decision is given: items that its window shows already, and that are stored with its answer or not at all."""
 
 
+def nothing(_: View | None) -> Sequence[NewItem]:
+    """Give a decision nothing beside what is stored."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What a decision starts from: its window, and a way to shorten it before anything is generated (HI-15)."""
@@ -56,7 +61,7 @@ class Decision:
     operation: Callable[[Turn], Any]
     leaf: str = ""
     observations: int = 0
-    before: Before = lambda view: ()  # noqa: ARG005
+    before: Before = nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
 from lastro.history.contract import HistoryStore, LookingStore, View
-from lastro.history.drafting import Before, Decision, Draft, Turn
+from lastro.history.drafting import Before, Decision, Draft, Turn, nothing
 from lastro.history.opaque import OpaqueItems
 from lastro.history.records import Message, NewItem, Outcome, Pins, Provider, SessionKey, Snapshot
 from lastro.history.steps import ataken, taken
@@ -121,7 +121,7 @@ class Session:
         *,
         leaf: str = "",
         observations: int = 0,
-        before: Before = lambda view: (),  # noqa: ARG005
+        before: Before = nothing,
     ) -> Any:
         """Reserve the session, make its window, run the operation on it, and store what it gives (HI-1, HI-5).
 
@@ -164,7 +164,7 @@ class Session:
         *,
         leaf: str = "",
         observations: int = 0,
-        before: Before = lambda view: (),  # noqa: ARG005
+        before: Before = nothing,
     ) -> Any:
         """Do as `decide`, with an operation that awaits its provider."""
         decision = Decision(
