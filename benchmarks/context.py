@@ -1,7 +1,7 @@
 """Assembled contexts beside the naive transcript and observation masking: tokens, and facts kept (CA, scenarios).
 
-`make bench-context` runs it, with the tests of the SDK on its path: the recorded runs are theirs. Nothing is measured in
-time. One tokenizer counts all three contexts.
+`make bench-context` runs it, with the tests of the SDK on its path: the recorded runs are theirs. No time is measured.
+One tokenizer counts all three contexts.
 """
 
 import json

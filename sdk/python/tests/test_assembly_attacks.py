@@ -145,13 +145,14 @@ def test_payloads_are_read_for_admitted_records_only() -> None:
 
 
 def test_deep_json_costs_no_stack() -> None:
-    """CA-3: a value of any depth is taken or refused, never a crash."""
+    """CA-3: a value of any depth is taken whole; reading it does not recurse."""
     deep: Any = "x"
     for _ in range(20_000):
         deep = [deep]
     world = World()
     world.memory("mem-1")
-    parse_record({**world.written[-1], "data": deep})
+    record: Any = parse_record({**world.written[-1], "data": deep})
+    assert record.data is deep
 
 
 PLACE = {"artifact": "art-mem-1", "digest": "0" * 64}
