@@ -19,7 +19,6 @@ ACTS: Mapping[str, Sequence[str]] = {
         "save",
         "write",
         "observe",
-        "edit",
     ),
     "decide_begin": ("begin", "begin_decision", "start_decision", "start", "lock", "acquire"),
     "decide_commit": ("commit", "commit_decision", "finish", "complete", "decide_end"),
