@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import Protocol, cast
 
 from lastro.assembly.graph.gathering import Ranks
-from lastro.assembly.locators import content_at, repaired
+from lastro.assembly.graph.measuring import Measures
 from lastro.assembly.policy import Policy
 from lastro.assembly.records import (
     Branch,
@@ -32,8 +31,6 @@ from lastro.assembly.records import (
     reference_to,
 )
 from lastro.assembly.records.references import replaced_by
-from lastro.assembly.rendering.sizes import Count, naive_size, sizes_of
-from lastro.assembly.rules.provenance import provenance_of
 from lastro.assembly.snapshot import (
     AssemblyRequest,
     Candidate,
@@ -61,25 +58,20 @@ SELECTABLE = (
 class Store(Protocol):
     """Whose records they are, and what is said of them outside of the graph."""
 
-    @property
-    def count(self) -> Count:
-        """Give what counts tokens."""
-        ...
-
     workspace: str
     erased: set[Reference]
     expires_at: dict[Reference, datetime]
 
-    def read(self, artifact: str) -> bytes | None:
-        """Give the result of an artifact."""
+    def measures(self, record: Selectable, call: ToolCall | None) -> Measures:
+        """Give what is measured of a record; `call` is an artifact's."""
         ...
 
 
 class Facts:
     """What the records up to a position say of each other."""
 
-    def __init__(self, records: Iterable[Record], graph: Store) -> None:
-        self.graph = graph
+    def __init__(self, records: Iterable[Record], store: Store) -> None:
+        self.store = store
         self.records: dict[Reference, Record] = {reference_to(record): record for record in records}
 
     def all(self, *kinds: type[Record]) -> Iterator[Record]:
@@ -111,57 +103,38 @@ class Facts:
         """Give a record with all that the others say of it."""
         owned = cast(Selectable, record)
         reference = reference_to(record)
-        bare = Candidate(
+        call = self._call(owned)
+        measures = self.store.measures(owned, call)
+        return Candidate(
             record=owned,
             placed=self._placed(owned),
-            workspace=self.graph.workspace,
-            is_erased=reference in self.graph.erased,
-            expires_at=self.graph.expires_at.get(reference),
+            workspace=self.store.workspace,
+            is_erased=reference in self.store.erased,
+            expires_at=self.store.expires_at.get(reference),
             is_final=not isinstance(owned, Message) or owned.final or owned.id in self._finalized,
             is_resolved=self._is_resolved(owned),
             promotions=tuple(self._promotions[reference]),
             replaced_by=tuple(sorted(self._replacing[reference])),
             conflicts=tuple(sorted(self._conflicts[owned.id])) if isinstance(owned, ToolMemory) else (),
-            call=self._call(owned),
+            sources=self._sources(owned),
+            provenance=measures.provenance,
+            call=call,
             is_remembered=isinstance(owned, ToolArtifact) and owned.id in self._remembered,
+            result_bytes=measures.result_bytes,
+            result_sha256=measures.result_sha256,
+            naive=measures.naive,
+            sizes=measures.sizes,
         )
-        return self._measured(self._with_sources(bare))
 
-    def _with_sources(self, bare: Candidate) -> Candidate:
-        memory = bare.record
-        if not isinstance(memory, ToolMemory):
-            return bare
-        sources = tuple(self._source(artifact) for artifact in memory.artifacts)
-        return replace(bare, sources=sources, provenance=provenance_of(memory, read=self.graph.read))
+    def _sources(self, record: Selectable) -> tuple[Source, ...]:
+        if not isinstance(record, ToolMemory):
+            return ()
+        return tuple(self._source(artifact) for artifact in record.artifacts)
 
     def _source(self, artifact: str) -> Source:
         reference = Reference(ToolArtifact.wire, artifact)
         found = cast(ToolArtifact, self.records[reference])
-        return Source(artifact, found.tool, found.privacy, reference in self.graph.erased)
-
-    def _measured(self, bare: Candidate) -> Candidate:
-        content = self._content(bare.record)
-        count = self.graph.count
-        is_payload = isinstance(bare.record, ToolArtifact) and content is not None
-        return replace(
-            bare,
-            result_bytes=len(content) if is_payload and content is not None else 0,
-            result_sha256=_digest_said(bare.record),
-            naive=naive_size(bare, count=count, content=content),
-            sizes=sizes_of(bare, count=count, content=content),
-        )
-
-    def _content(self, record: Selectable) -> bytes | None:
-        if isinstance(record, ToolArtifact):
-            return self.graph.read(record.id) if record.result else None
-        if not isinstance(record, ToolMemory) or not record.locators:
-            return None
-        places = [
-            (repaired(locator, payload, attempts=2).locator, payload)
-            for locator in record.locators
-            if (payload := self.graph.read(locator.artifact)) is not None
-        ]
-        return b"\n".join(content_at(place, payload) or b"" for place, payload in places)
+        return Source(artifact, found.tool, found.privacy, reference in self.store.erased)
 
     def _placed(self, record: Owned) -> Point:
         if isinstance(record, Message):
@@ -228,7 +201,7 @@ class Facts:
             return not is_last or record.status == "succeeded" or self._is_settled(record.id, record.call)
         if isinstance(record, RunFinished):
             answers = self._artifacts.get(record.parent_call or "", [])
-            is_answered = bool(answers) and answers[-1].status == "succeeded"
+            is_answered = any(answer.status == "succeeded" for answer in answers)
             return record.status == "succeeded" or is_answered or self._is_settled(record.parent_call)
         return not isinstance(record, ToolCall) or self._is_settled(record.id)
 
@@ -313,12 +286,6 @@ class Facts:
             return frozenset(filter(None, own))
         waited = [artifact.id for call in found.waits_for for artifact in self._artifacts.get(call, [])]
         return frozenset(filter(None, (*own, *found.memories, *found.messages, *waited)))
-
-
-def _digest_said(record: Selectable) -> str | None:
-    """Give the digest that a host named for a payload that it sends apart."""
-    result = record.result if isinstance(record, ToolArtifact) else None
-    return result.sha256 if result else None
 
 
 def _closure(start: Reference, newer: Mapping[Reference, set[str]]) -> set[str]:

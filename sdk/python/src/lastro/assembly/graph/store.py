@@ -7,12 +7,14 @@ from typing import cast
 
 from lastro.assembly.errors import AssemblyError
 from lastro.assembly.graph.facts import Facts
+from lastro.assembly.graph.measuring import Measures, measures_of
 from lastro.assembly.locators import canonical
 from lastro.assembly.policy import Policy
 from lastro.assembly.records import (
     Record,
     Reference,
     ToolArtifact,
+    ToolCall,
     conversation_of,
     reference_to,
     require_acyclic,
@@ -20,10 +22,7 @@ from lastro.assembly.records import (
 )
 from lastro.assembly.records.references import replaced_by
 from lastro.assembly.rendering.sizes import Count
-from lastro.assembly.snapshot import (
-    AssemblyRequest,
-    Snapshot,
-)
+from lastro.assembly.snapshot import AssemblyRequest, Selectable, Snapshot
 
 
 class RecordConflict(AssemblyError):
@@ -78,6 +77,10 @@ class RuntimeGraph:
         if result is None or result.sha256 is not None:
             return self.payloads.get(artifact)
         return self.payloads.get(artifact, canonical(result.value))
+
+    def measures(self, record: Selectable, call: ToolCall | None) -> Measures:
+        """Measure a record with its payload as it is now."""
+        return measures_of(record, call=call, read=self.read, count=self.count)
 
     def snapshot(self, request: AssemblyRequest, policy: Policy, *, position: int | None = None) -> Snapshot:
         """Give what one request needs of the graph as it was at a position; the newest where none is named (CA-11)."""

@@ -90,11 +90,15 @@ class Branch(Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Participant(Placed):
-    """Who takes part: a model under a profile, a person, a moderator."""
+    """Who takes part: a model under a profile, a person, a moderator.
+
+    `subject` names the person by a handle: whoever asks for that person's erasure takes this participant's records too.
+    """
 
     wire: ClassVar[str] = "participant"
     kind: Literal["model", "person", "moderator"] = "model"
     name: Name
+    subject: Handle | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
