@@ -31,7 +31,7 @@ KEYWORDS = {
 TABLES = (PERMISSIONS, ROLE_TITLES, KEY_SCOPES)
 """Words of the rules, which know nothing of languages: pages translate them where they show them."""
 
-Text = tuple[str, str] | str
+Text = tuple[str, ...] | str
 
 
 def collected() -> Catalog:
