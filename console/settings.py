@@ -125,6 +125,11 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
+STORAGES = {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "payloads": env.payloads_storage(BASE_DIR / ".lastro" / "payloads"),
+}
+
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 
@@ -193,6 +198,10 @@ SPECTACULAR_SETTINGS = {
         {
             "name": "History",
             "description": "The messages of an agent's run between its steps, under one worker's reservation.",
+        },
+        {
+            "name": "Runtime graph",
+            "description": "What agents did, saw and know, and the context that a model is given of it.",
         },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
         {

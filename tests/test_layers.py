@@ -98,6 +98,7 @@ def test_one_door_looks_across_workspaces() -> None:
     asks = found(lambda node: calls(node, "workspaces_with"))
     assert asks.keys() == {
         "agentstate/access.py",
+        "assembly/access.py",
         "history/access.py",
         "privacy/access.py",
         "workspaces/tasks.py",
