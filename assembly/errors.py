@@ -1,6 +1,48 @@
 """The refusals of context assembly, by the codes of the SDK."""
 
-from workspaces.errors import Problem
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lastro.assembly import errors as sdk
+from workspaces.errors import InvalidInput, Problem
+from workspaces.types import FieldProblem
+
+
+class PointedProblem(Problem):
+    """A refusal about one place of the request, which it names by a JSON pointer."""
+
+    sentence = ""
+
+    def __init__(self, pointer: str | None = None) -> None:
+        named = FieldProblem(pointer, self.code, self.sentence) if pointer is not None else None
+        super().__init__(errors=(named,) if named else ())
+
+
+class UnknownReference(PointedProblem):
+    """A record names one that is neither stored nor earlier in the batch (CA-3)."""
+
+    code = "unknown_reference"
+    status = 422
+    title = "A record names one that is neither stored nor earlier in the batch; nothing was stored"
+    sentence = "No such record in this conversation, nor earlier in the batch."
+
+
+class RecordConflict(PointedProblem):
+    """An id is taken by a record of other content (CA-3)."""
+
+    code = "record_conflict"
+    status = 409
+    title = "A record of this type and id is there with other content; nothing was stored"
+    sentence = "This id was used before for something else."
+
+
+class SupersessionCycle(PointedProblem):
+    """A memory would replace itself by way of others (CA-13)."""
+
+    code = "supersession_cycle"
+    status = 422
+    title = "A memory would replace itself by way of others; nothing was stored"
+    sentence = "What this replaces is, by way of others, replaced by it."
 
 
 class PayloadMismatch(Problem):
@@ -17,3 +59,31 @@ class PayloadAwaited(Problem):
     code = "payload_awaited"
     status = 409
     title = "The bytes of this payload have not been sent yet"
+
+
+def refusal_of(error: sdk.AssemblyError) -> Problem:
+    """Give the refusal that an error of the pure code stands for."""
+    match error:
+        case sdk.RecordsInvalid():
+            return _invalid(error)
+        case sdk.UnknownReference():
+            return UnknownReference(error.pointer)
+        case sdk.SupersessionCycle():
+            return SupersessionCycle(error.pointer)
+    raise error
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Raise what the pure code refuses as a refusal of the API."""
+    try:
+        yield
+    except sdk.AssemblyError as error:
+        raise refusal_of(error) from None
+
+
+def _invalid(error: sdk.RecordsInvalid) -> Problem:
+    if {problem.code for problem in error.problems} == {SupersessionCycle.code}:
+        return SupersessionCycle(error.problems[0].pointer)
+    problems = tuple(FieldProblem(one.pointer, one.code, one.detail) for one in error.problems)
+    return InvalidInput(errors=problems)

@@ -1,8 +1,24 @@
-"""The shapes of the runtime graph on the wire."""
+"""The shapes of context assembly on the wire (CA-3)."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+from lastro.assembly.records import MAX_RECORDS
+
+
+class RecordGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Records in their order, stored all or none."""
+
+    records: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            min_length=1,
+            max_length=MAX_RECORDS,
+            description="Typed records: `type`, an `id` that is the caller's own, and the members of the type.",
+        ),
+    ]
 
 
 class PayloadAnswer(msgspec.Struct, frozen=True):

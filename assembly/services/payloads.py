@@ -6,7 +6,7 @@ on that gives it up: so a process may end anywhere, and what nobody has is remov
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -56,34 +56,32 @@ def store(*, caller: Caller, payload_id: UUID, parts: Iterable[bytes], now: date
     return StoredPayload(payload_id, payload.size_bytes, digest.hexdigest(), outcome)
 
 
-def stage(*, workspace: WorkspaceRef, contents: Iterable[bytes], now: datetime) -> dict[str, StagedBlob]:
-    """Write what is over 64 KiB into blobs, by SHA-256, before the transaction that will store it inline.
+@contextmanager
+def staged(
+    *, workspace: WorkspaceRef, contents: Iterable[bytes], now: datetime
+) -> Iterator[Mapping[str, StagedBlob]]:
+    """Write what is over 64 KiB into blobs, by SHA-256, around the transaction that will `store_inline` it (CA-4).
 
-    They are loose: who calls this hands them to `store_inline` in its transaction, and to `discard` after, whether it
-    was committed or not. Raises Unavailable.
+    What no payload has taken by the end goes again. Raises Unavailable.
     """
     large = {hashlib.sha256(one).hexdigest(): one for one in contents if len(one) > INLINE_BYTES}
-    staged = {sha256: _new_blob(sha256) for sha256 in large}
-    _loosen((blob.name for blob in staged.values()), due_at=now + WRITTEN_WITHIN)
-    try:
-        for sha256, blob in staged.items():
+    with _loose({sha256: _new_blob(sha256) for sha256 in large}, now=now) as made:
+        for sha256, blob in made.items():
             blobs.write(workspace.id, blob.name, blob.key, [large[sha256]])
-    except Unavailable:
-        discard(staged.values())
-        raise
-    return staged
+        yield made
 
 
 def store_inline(
     *,
     workspace: WorkspaceRef,
     payloads: Sequence[tuple[Payload, bytes]],
-    staged: Mapping[str, StagedBlob],
+    written: Mapping[str, StagedBlob],
     key: Key,
 ) -> None:
     """Put contents into the unsaved rows of payloads of one locked graph: into the row itself, or into a blob (CA-4).
 
-    What the graph has already is shared. Two queries at most. Raises Unavailable where a blob is not staged any more.
+    `written` are the staged blobs. What the graph has already is shared. Two queries at most. Raises Unavailable for a
+    blob that is staged no more.
     """
     for payload, content in payloads:
         payload.state = _STORED
@@ -95,16 +93,10 @@ def store_inline(
     for payload, content in large:
         address = bytes(payload.address)
         if address not in known:
-            known[address] = staged[hashlib.sha256(content).hexdigest()]
+            known[address] = written[hashlib.sha256(content).hexdigest()]
             taken.append(known[address])
         _place(workspace, payload, known[address], key)
     _take(taken)
-
-
-def discard(staged: Iterable[StagedBlob]) -> None:
-    """Remove those of some blobs that no payload has taken; where the store does not answer, the sweep will."""
-    with suppress(Unavailable):
-        _remove_loose(LooseBlob.objects.filter(name__in=[blob.name for blob in staged]))
 
 
 @transaction.atomic
@@ -133,13 +125,11 @@ def sweep_blobs(*, now: datetime) -> int:
 def _store_blob(
     caller: Caller, payload: Payload, checked: Iterable[bytes], *, now: datetime
 ) -> PayloadOutcome:
-    blob = _new_blob(bytes(payload.address).hex())
-    _loosen([blob.name], due_at=now + WRITTEN_WITHIN)
-    try:
+    digest = bytes(payload.address).hex()
+    with _loose({digest: _new_blob(digest)}, now=now) as made:
+        blob = made[digest]
         blobs.write(caller.workspace.id, blob.name, blob.key, checked)
         return _finish(caller, payload.id, blob=blob, now=now)
-    finally:
-        discard([blob])
 
 
 @transaction.atomic
@@ -228,17 +218,29 @@ def _new_blob(digest: str) -> StagedBlob:
     return StagedBlob(encryption.blob_name(key, digest), key)
 
 
-# Durable: a name that a rollback takes back would leave its blob unknown.
-@transaction.atomic(durable=True)
-def _loosen(names: Iterable[str], *, due_at: datetime) -> None:
-    LooseBlob.objects.bulk_create([LooseBlob(name=name, due_at=due_at) for name in names])
+@contextmanager
+def _loose(made: dict[str, StagedBlob], *, now: datetime) -> Iterator[Mapping[str, StagedBlob]]:
+    """Have the names of blobs noted before they are written; those that no payload has taken at the end go again."""
+    names = [blob.name for blob in made.values()]
+    if not names:
+        yield made
+        return
+    # Durable: a name that a rollback takes back would leave its blob unknown.
+    with transaction.atomic(durable=True):
+        LooseBlob.objects.bulk_create([LooseBlob(name=name, due_at=now + WRITTEN_WITHIN) for name in names])
+    try:
+        yield made
+    finally:
+        # Where the store does not answer, the sweep will remove them.
+        with suppress(Unavailable):
+            _remove_loose(LooseBlob.objects.filter(name__in=names))
 
 
-def _take(staged: Collection[StagedBlob]) -> None:
+def _take(written: Collection[StagedBlob]) -> None:
     """Make blobs those of payloads, with this transaction; one that was removed meanwhile is nobody's to take."""
-    if staged:
-        taken, _ = LooseBlob.objects.filter(name__in=[blob.name for blob in staged]).delete()
-        if taken != len(staged):
+    if written:
+        taken, _ = LooseBlob.objects.filter(name__in=[blob.name for blob in written]).delete()
+        if taken != len(written):
             raise Unavailable
 
 

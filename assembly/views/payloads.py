@@ -7,17 +7,15 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assembly.documents import FEATURE
 from assembly.errors import PayloadAwaited, PayloadMismatch
 from assembly.selectors.payloads import open_download
 from assembly.serializers import PayloadAnswer
 from assembly.services import payloads as services
+from assembly.views.base import NEEDS
 from workspaces import errors
 from workspaces.http.openapi import EXAMPLE_ID, Parameter, example, operation
-from workspaces.http.permissions import Needs
 from workspaces.http.views import StreamView
 
-_NEEDS = Needs(feature=FEATURE, scope="context")
 _ANY_BYTES = {"type": "string", "contentMediaType": "application/octet-stream"}
 _ID = Parameter(
     "payload_id",
@@ -40,8 +38,8 @@ _STORED = {
 
 
 class PayloadView(StreamView):
-    tag = "Runtime graph"
-    needs = {"PUT": _NEEDS, "GET": _NEEDS}
+    tag = "Context"
+    needs = {"PUT": NEEDS, "GET": NEEDS}
 
     @operation(
         summary="Send the bytes of an artifact",

@@ -1,120 +1,72 @@
-"""Artifacts whose bytes are sent apart, for the tests of payloads."""
+"""Artifacts whose bytes are sent apart, and the sending of them."""
 
 import hashlib
-from datetime import timedelta
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
-from django.utils import timezone
+from django.conf import settings
+from django.test import Client
 
-from assembly import access as graphs
-from assembly import encryption
-from assembly.models import Graph, GraphRecord, Link, Payload
-from assembly.types import Opened
-from tests import factories
-from workspaces import access
-from workspaces.encryption import open_key
-from workspaces.models import Source
-from workspaces.types import Key, WorkspaceRef
-
-NOON = "2026-11-30T12:00:00Z"
-MEDIA_TYPE = "text/csv"
+from tests.api import InProcess
+from tests.assembly.graphs import Json, Story
 
 
-def make_workspace(name: str = "Aurora") -> WorkspaceRef:
-    """Make a workspace in which context assembly is on."""
-    workspace = factories.make_ready_workspace(name)
-    factories.switch(workspace, "context", on=True)
-    return workspace
+class Got(msgspec.Struct, frozen=True):
+    """What a GET answered: its status, its bytes and its headers."""
+
+    status: int
+    content: bytes
+    headers: dict[str, str]
+
+    @property
+    def code(self) -> str:
+        """Give the problem's code."""
+        return str(msgspec.json.decode(self.content)["code"])
 
 
-def make_graph(workspace: WorkspaceRef) -> Graph:
-    """Make the graph of a new conversation."""
-    now = timezone.now()
-    with access.bound(workspace.id):
-        place = graphs.place_of(workspace, f"c-{uuid4().hex}")
-        return Graph.objects.create(
-            name=place.conversation,
-            identity_hash=place.identity_hash,
-            hash_key_id=place.hash_key_id,
-            data_key_id=encryption.make_data_key(workspace, None, now=now).id,
-            created_at=now,
-            touched_at=now,
-            due_at=now + timedelta(days=30),
-        )
-
-
-def key_of(workspace: WorkspaceRef, graph: Graph) -> Key:
-    """Open the data key of a graph."""
-    return open_key(workspace, graph.handle_id, graph.data_key_id)
-
-
-def declare(
-    workspace: WorkspaceRef,
-    graph: Graph,
-    content: bytes,
-    *,
-    source: str = "chat backend",
-    role: str = "result",
-    **columns: Any,
-) -> UUID:
-    """Record an artifact whose result comes apart; give the id of its payload."""
-    said = {
+def said(content: bytes, media_type: str = "text/csv") -> Json:
+    """Give what a record says of bytes that are sent apart."""
+    return {
         "bytes": len(content),
         "sha256": hashlib.sha256(content).hexdigest(),
-        "media_type": columns.pop("media_type", MEDIA_TYPE),
+        "media_type": media_type,
     }
-    record = {"call": "call-1", "tool": "read_file", "status": "succeeded", "result": said}
-    with access.bound(workspace.id):
-        row = keep(workspace, graph, "tool_artifact", record, source=source, **columns)
-        payload = Payload.objects.create(
-            graph=graph,
-            record=row,
-            role=role,
-            size_bytes=said["bytes"],
-            media_type=said["media_type"],
-            address=encryption.address(key_of(workspace, graph), said["sha256"]),
-        )
-    return payload.id
 
 
-def keep(
-    workspace: WorkspaceRef,
-    graph: Graph,
-    kind: str,
-    record: dict[str, Any],
-    *,
-    source: str = "chat backend",
-    **columns: Any,
-) -> GraphRecord:
-    """Keep a record of the graph, with some columns."""
-    Graph.objects.filter(id=graph.id).update(position=graph.position + 1)
-    graph.refresh_from_db()
-    name = columns.pop("name", f"{kind}-{uuid4().hex[:8]}")
-    row = GraphRecord(
-        graph=graph,
-        source=Source.objects.get_or_create(name=source, defaults={"created_at": timezone.now()})[0],
-        position=graph.position,
-        kind=kind,
-        name=name,
-        **{"visibility": "conversation", "privacy": "internal", **columns},
+def declare(story: Story, content: bytes, name: str = "", **members: Any) -> UUID:
+    """Record an artifact whose result comes apart; give the id of its payload."""
+    name = name or uuid4().hex[:8]
+    call, artifact = f"call-{name}", f"artifact-{name}"
+    answer = story.stored(
+        *story.opening(),
+        story.call(call),
+        story.artifact(artifact, call=call, **{"result": said(content), **members}),
     )
-    whole = {
-        "type": kind,
-        "id": name,
-        "conversation": graph.name,
-        "branch": "main",
-        "recorded_at": NOON,
-        **record,
-    }
-    key = key_of(workspace, graph)
-    encryption.seal_record(workspace, row, Opened(msgspec.Raw(msgspec.json.encode(whole))), key)
-    row.content_mac = encryption.content_mac(key, msgspec.json.encode(whole))
-    row.save()
-    return row
+    return UUID(answer["records"][-1]["payload_id"])
 
 
-def point(graph: Graph, record: GraphRecord, target: GraphRecord, member: str) -> None:
-    """Say that one record names another."""
-    Link.objects.create(graph=graph, record=record, target=target, member=member, position=record.position)
+def path_of(payload_id: UUID) -> str:
+    """Give the route of a payload."""
+    return f"/v1/graph/artifacts/{payload_id}/payload"
+
+
+def get(api: InProcess, payload_id: UUID, *, method: str = "GET") -> Got:
+    """Get a payload."""
+    client = Client(raise_request_exception=False)
+    answer: Any = client.generic(method, path_of(payload_id), headers={"Authorization": f"Bearer {api._key}"})
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return Got(status=answer.status_code, content=content, headers=headers)
+
+
+def blobs() -> dict[str, bytes]:
+    """Give every file of the blob store, by its name."""
+    folder = Path(settings.STORAGES["payloads"]["OPTIONS"]["location"])
+    return {str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())

@@ -1,39 +1,33 @@
-"""What the tests of the runtime graph may ask for."""
+"""A workspace in which context assembly is on, and an agent's code in it."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assembly.models import Graph
 from tests import factories
 from tests.api import InProcess
-from tests.assembly import artifacts
+from tests.assembly.graphs import Story
 from workspaces.types import WorkspaceRef
 
 
 @pytest.fixture
-def fjord(db: None, _deployment_key: None) -> WorkspaceRef:
+def home(aurora: WorkspaceRef) -> WorkspaceRef:
     """A workspace in which context assembly is on."""
-    return artifacts.make_workspace("Fjord")
+    factories.switch(aurora, "context", on=True)
+    return aurora
 
 
 @pytest.fixture
-def key(fjord: WorkspaceRef) -> str:
-    """The key of the source that records in Fjord."""
-    return factories.make_key(fjord, "context")
+def api(home: WorkspaceRef) -> InProcess:
+    """An agent's code with a key of the scope `context`."""
+    return InProcess(factories.make_key(home, "context"))
 
 
 @pytest.fixture
-def host(key: str) -> InProcess:
-    """The source that records in Fjord."""
-    return InProcess(key)
-
-
-@pytest.fixture
-def graph(fjord: WorkspaceRef) -> Graph:
-    """The graph of a conversation in Fjord."""
-    return artifacts.make_graph(fjord)
+def story(api: InProcess) -> Story:
+    """A new conversation, of which nothing is recorded yet."""
+    return Story(api)
 
 
 @pytest.fixture

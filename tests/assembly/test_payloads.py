@@ -18,8 +18,8 @@ from assembly.selectors.payloads import open_download
 from assembly.services import payloads as services
 from tests import factories
 from tests.api import InProcess
-from tests.assembly.artifacts import declare, make_graph
-from tests.assembly.bytes import blobs, get, path_of
+from tests.assembly.artifacts import blobs, declare, get, path_of
+from tests.assembly.graphs import Story
 from workspaces import access
 from workspaces.errors import NotFound
 from workspaces.types import WorkspaceRef
@@ -41,18 +41,18 @@ KINDS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("content", KINDS.values(), ids=KINDS)
 def test_bytes_come_back_as_they_were_sent(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, content: bytes
+    home: WorkspaceRef, story: Story, api: InProcess, content: bytes
 ) -> None:
     """CA-4: of every kind and size, with their declared type, as an attachment that no browser opens."""
-    payload_id = declare(fjord, graph, content)
-    answer = host.put(path_of(payload_id), content, **{"Content-Type": "application/x-whatever"})
+    payload_id = declare(story, content)
+    answer = api.put(path_of(payload_id), content, **{"Content-Type": "application/x-whatever"})
     stored = {
         "payload_id": str(payload_id),
         "bytes": len(content),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     assert (answer.status, answer.body) == (200, {**stored, "outcome": "stored"})
-    got = get(key, payload_id)
+    got = get(api, payload_id)
     assert (got.status, got.content) == (200, content)
     wanted = {
         "content-type": "text/csv",
@@ -63,43 +63,43 @@ def test_bytes_come_back_as_they_were_sent(
         "content-security-policy": "default-src 'none'; sandbox",
     }
     assert wanted.items() <= got.headers.items()
-    assert host.put(path_of(payload_id), content).body["outcome"] == "unchanged"
+    assert api.put(path_of(payload_id), content).body["outcome"] == "unchanged"
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.binary(max_size=64), sizes=st.tuples(st.integers(0, 300_000), st.integers(1, 300_000)))
 def test_any_bytes_come_back(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, seed: bytes, sizes: tuple[int, int]
+    home: WorkspaceRef, story: Story, api: InProcess, seed: bytes, sizes: tuple[int, int]
 ) -> None:
     """CA-4: whatever is repeated how often, and wherever the parts of a request are cut."""
     size, cut = sizes
     content = (seed * (size // max(len(seed), 1) + 1))[:size]
-    with access.bound(fjord.id):
-        payload_id = declare(fjord, graph, content)
-        caller = factories.make_caller(fjord, scopes=("context",))
+    with access.bound(home.id):
+        payload_id = declare(story, content)
+        caller = factories.make_caller(home, scopes=("context",))
         parts = (content[at : at + cut] for at in range(0, len(content), cut))
         services.store(caller=caller, payload_id=payload_id, parts=parts, now=timezone.now())
-    assert get(key, payload_id).content == content
+    assert get(api, payload_id).content == content
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
 def test_other_bytes_are_refused_and_nothing_is_kept(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, own_store: Path, size: int
+    home: WorkspaceRef, story: Story, api: InProcess, own_store: Path, size: int
 ) -> None:
     """CA-4: another size or another digest is 422; the payload is awaited as before, and then taken."""
     content = os.urandom(size)
-    payload_id = declare(fjord, graph, content)
+    payload_id = declare(story, content)
     turned = bytes([content[0] ^ 1]) + content[1:]
     for other in (b"", content[:-1], content + b"\x00", turned):
-        answer = host.put(path_of(payload_id), other)
+        answer = api.put(path_of(payload_id), other)
         assert (answer.status, answer.code) == (422, "payload_mismatch")
-        assert (get(key, payload_id).status, get(key, payload_id).code) == (409, "payload_awaited")
+        assert (get(api, payload_id).status, get(api, payload_id).code) == (409, "payload_awaited")
     assert blobs() == {}
-    with access.bound(fjord.id):
+    with access.bound(home.id):
         assert not LooseBlob.objects.exists()
-    assert host.put(path_of(payload_id), content).status == 200
-    assert host.put(path_of(payload_id), turned).code == "payload_mismatch"
-    assert get(key, payload_id).content == content
+    assert api.put(path_of(payload_id), content).status == 200
+    assert api.put(path_of(payload_id), turned).code == "payload_mismatch"
+    assert get(api, payload_id).content == content
 
 
 @pytest.mark.parametrize(
@@ -111,23 +111,22 @@ def test_other_bytes_are_refused_and_nothing_is_kept(
     ],
 )
 def test_only_the_source_that_recorded_it(
-    fjord: WorkspaceRef,
-    graph: Graph,
-    host: InProcess,
-    key: str,
+    home: WorkspaceRef,
+    story: Story,
+    api: InProcess,
     columns: dict[str, str],
     refusal: tuple[int, str],
 ) -> None:
     """CA-4: another source of the workspace neither gets nor sends it; of `audit` and `secret` it learns nothing."""
     content = b"of one source"
-    payload_id = declare(fjord, graph, content, **columns)
-    other = factories.make_key(fjord, "context", source="another backend")
+    payload_id = declare(story, content, **columns)
+    other = InProcess(factories.make_key(home, "context", source="another backend"))
     for stage in ("awaited", "stored"):
-        sent = InProcess(other).put(path_of(payload_id), content)
+        sent = other.put(path_of(payload_id), content)
         got = get(other, payload_id)
         assert (sent.status, sent.code) == (got.status, got.code) == refusal, stage
-        assert host.put(path_of(payload_id), content).status == 200
-    same_source = factories.make_key(fjord, "context")
+        assert api.put(path_of(payload_id), content).status == 200
+    same_source = InProcess(factories.make_key(home, "context"))
     assert get(same_source, payload_id).content == content
 
 
@@ -152,26 +151,24 @@ GONE: tuple[Callable[[UUID], None], ...] = (_expire_record, _expire_graph, _eras
 
 @pytest.mark.parametrize("go", GONE)
 def test_what_is_over_is_not_there(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, go: Callable[[UUID], None]
+    home: WorkspaceRef, story: Story, api: InProcess, go: Callable[[UUID], None]
 ) -> None:
     """PR-11, PR-20: expired or being erased, a payload is as if it had never been, to its own source too."""
-    payload_id = declare(fjord, graph, b"short-lived")
-    assert host.put(path_of(payload_id), b"short-lived").status == 200
-    with access.bound(fjord.id):
+    payload_id = declare(story, b"short-lived")
+    assert api.put(path_of(payload_id), b"short-lived").status == 200
+    with access.bound(home.id):
         go(payload_id)
-    assert get(key, payload_id).status == 404
-    assert host.put(path_of(payload_id), b"short-lived").status == 404
+    assert get(api, payload_id).status == 404
+    assert api.put(path_of(payload_id), b"short-lived").status == 404
 
 
-def test_a_download_ends_with_an_erasure(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str
-) -> None:
+def test_a_download_ends_with_an_erasure(home: WorkspaceRef, story: Story, api: InProcess) -> None:
     """PR-11: who is in the middle of a payload gets no more than a megabyte of it."""
     content = os.urandom(3_000_000)
-    payload_id = declare(fjord, graph, content)
-    assert host.put(path_of(payload_id), content).status == 200
-    with access.bound(fjord.id):
-        caller = factories.make_caller(fjord, scopes=("context",))
+    payload_id = declare(story, content)
+    assert api.put(path_of(payload_id), content).status == 200
+    with access.bound(home.id):
+        caller = factories.make_caller(home, scopes=("context",))
         download = open_download(caller, payload_id, now=timezone.now())
         got = [next(download.parts)]
         _erase_record(payload_id)
@@ -183,16 +180,16 @@ def test_a_download_ends_with_an_erasure(
 
 @pytest.mark.parametrize("size", [100, LARGE])
 def test_a_head_answers_as_a_get_without_its_bytes(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, size: int
+    home: WorkspaceRef, story: Story, api: InProcess, size: int
 ) -> None:
     """CA-4: the length and the type are told, and no byte."""
     content = bytes(size)
-    payload_id = declare(fjord, graph, content)
-    assert get(key, payload_id, method="HEAD").status == 409
-    assert host.put(path_of(payload_id), content).status == 200
-    got = get(key, payload_id, method="HEAD")
+    payload_id = declare(story, content)
+    assert get(api, payload_id, method="HEAD").status == 409
+    assert api.put(path_of(payload_id), content).status == 200
+    got = get(api, payload_id, method="HEAD")
     assert (got.status, got.content, got.headers["content-length"]) == (200, b"", str(size))
-    ranged = InProcess(key).call("HEAD", path_of(payload_id), Range="bytes=0-1")
+    ranged = api.call("HEAD", path_of(payload_id), Range="bytes=0-1")
     assert (ranged.status, "accept-ranges" in ranged.headers) == (200, False)
 
 
@@ -209,71 +206,73 @@ def test_a_head_answers_as_a_get_without_its_bytes(
     ],
 )
 def test_a_declared_type_is_served_where_it_is_one(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, declared: str, served: str
+    home: WorkspaceRef, story: Story, api: InProcess, declared: str, served: str
 ) -> None:
     """CA-4, PL-19: what is no media type becomes no header."""
-    payload_id = declare(fjord, graph, b"x", media_type=declared)
-    assert host.put(path_of(payload_id), b"x").status == 200
-    assert get(key, payload_id).headers["content-type"] == served
+    payload_id = declare(story, b"x")
+    with access.bound(home.id):
+        Payload.objects.update(media_type=declared)
+    assert api.put(path_of(payload_id), b"x").status == 200
+    assert get(api, payload_id).headers["content-type"] == served
 
 
 def test_a_body_over_the_limit_is_refused_by_its_length(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess
+    home: WorkspaceRef, story: Story, api: InProcess
 ) -> None:
     """PL-10: 1 GiB is the most; no byte of more is waited for."""
-    payload_id = declare(fjord, graph, b"x")
-    over = {"CONTENT_LENGTH": str(MAX_PAYLOAD_BYTES + 1)}
-    answer = host._client.put(path_of(payload_id), b"x", **over)
-    assert (answer.status_code, answer.json()["code"]) == (413, "payload_too_large")
+    payload_id = declare(story, b"x")
+    length = {"Content-Length": str(MAX_PAYLOAD_BYTES + 1)}
+    answer = api.put(path_of(payload_id), b"x", **length)
+    assert (answer.status, answer.code) == (413, "payload_too_large")
 
 
 def test_one_content_is_one_blob_in_a_conversation_and_another_in_the_next(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, key: str, own_store: Path
+    home: WorkspaceRef, story: Story, api: InProcess, own_store: Path
 ) -> None:
     """CA-4: within a graph the same bytes are kept once; of two graphs neither name nor byte is the same."""
     content = os.urandom(LARGE)
-    here = [declare(fjord, graph, content) for _ in range(2)]
-    there = declare(fjord, make_graph(fjord), content)
+    here = [declare(story, content) for _ in range(2)]
+    there = declare(Story(api), content)
     for payload_id in here:
-        assert host.put(path_of(payload_id), content).body["outcome"] == "stored"
+        assert api.put(path_of(payload_id), content).body["outcome"] == "stored"
     assert len(blobs()) == 1
-    assert host.put(path_of(there), content).body["outcome"] == "stored"
+    assert api.put(path_of(there), content).body["outcome"] == "stored"
     (first, second) = blobs().items()
     assert first[0] != second[0]
     assert first[1][:64] != second[1][:64]
-    assert all(get(key, payload_id).content == content for payload_id in (*here, there))
-    with access.bound(fjord.id):
+    assert all(get(api, payload_id).content == content for payload_id in (*here, there))
+    with access.bound(home.id):
         rows = {row.id: row for row in Payload.objects.all()}
     assert rows[here[0]].blob == rows[here[1]].blob != rows[there].blob
     assert bytes(rows[here[0]].blob_key or b"") != bytes(rows[here[1]].blob_key or b"")
 
 
 def test_who_shares_a_blob_has_sent_it(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, own_store: Path
+    home: WorkspaceRef, story: Story, api: InProcess, own_store: Path
 ) -> None:
     """CA-4: that another source has stored the same digest opens nothing to who does not have the bytes."""
     content = os.urandom(LARGE)
-    assert host.put(path_of(declare(fjord, graph, content)), content).status == 200
-    other = factories.make_key(fjord, "context", source="another backend")
-    theirs = declare(fjord, graph, content, source="another backend")
+    assert api.put(path_of(declare(story, content)), content).status == 200
+    other = InProcess(factories.make_key(home, "context", source="another backend"))
+    theirs = declare(Story(other, story.chat), content)
     assert get(other, theirs).code == "payload_awaited"
-    assert InProcess(other).put(path_of(theirs), os.urandom(LARGE)).code == "payload_mismatch"
-    assert InProcess(other).put(path_of(theirs), content).status == 200
+    assert other.put(path_of(theirs), os.urandom(LARGE)).code == "payload_mismatch"
+    assert other.put(path_of(theirs), content).status == 200
     assert len(blobs()) == 1
 
 
 @pytest.mark.parametrize("size", [200, 200_000])
 def test_nothing_of_a_payload_stands_in_clear(
-    fjord: WorkspaceRef, graph: Graph, host: InProcess, own_store: Path, size: int
+    home: WorkspaceRef, story: Story, api: InProcess, own_store: Path, size: int
 ) -> None:
     """PL-12: a canary is in no column of a payload and in no file of the blob store, nor is its digest."""
     canary = f"canary-{uuid4().hex}".encode()
     content = (canary * (size // len(canary) + 1))[:size]
-    payload_id = declare(fjord, graph, content)
-    assert host.put(path_of(payload_id), content).status == 200
+    payload_id = declare(story, content)
+    assert api.put(path_of(payload_id), content).status == 200
     digest = hashlib.sha256(content).digest()
     marks = [canary, canary.hex().encode(), digest, digest.hex().encode()]
-    with access.bound(fjord.id), connection.cursor() as cursor:
+    with access.bound(home.id), connection.cursor() as cursor:
         cursor.execute(
             "SELECT p::text || r::text FROM assembly_payload p JOIN assembly_graphrecord r ON true"
         )
