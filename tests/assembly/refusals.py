@@ -20,13 +20,16 @@ CONTENT = b"of an artifact"
 
 
 class Claimed:
-    """A body that says that it is longer than any may be, and has nothing."""
+    """A body that says that it is so long, and has nothing: by its length alone it is refused."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(())
 
     def __len__(self) -> int:
-        return MAX_PAYLOAD_BYTES + 1
+        return self._size
 
     def read(self, size: int = -1) -> bytes:
         """Give nothing."""
@@ -57,7 +60,7 @@ def _awaited(cast: Cast, story: Story) -> Changes:
 
 
 def _claimed(cast: Cast, story: Story) -> Changes:
-    return {"raw": Claimed()}
+    return {"raw": Claimed(MAX_PAYLOAD_BYTES + 1)}
 
 
 def _with_a_body(cast: Cast, story: Story) -> Changes:
