@@ -231,17 +231,14 @@ class RouteSchema(AutoSchema):
         yield from declared.parameters
 
     def _body(self, declared: Operation) -> dict[str, Any]:
-        return {
-            "required": not declared.is_body_optional,
-            "content": self._content(declared, is_request=True),
-        }
+        content = self._content(declared, is_request=True)
+        return {"required": not declared.is_body_optional, "content": content}
 
     def _content(self, declared: Operation, *, is_request: bool) -> dict[str, Any]:
         shape = declared.body if is_request else declared.answer
         schema = self._schema(shape, is_answer=not is_request)
-        return {
-            _media_type(shape): {"schema": schema, "examples": _examples(declared, is_request=is_request)}
-        }
+        content = {"schema": schema, "examples": _examples(declared, is_request=is_request)}
+        return {_media_type(shape): content}
 
     def _security(self) -> list[dict[str, list[str]]]:
         """Name the callers that may come, each with the scope or permission that it takes."""
