@@ -1,7 +1,8 @@
 """Values that travel through the runtime graph."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Literal
 from uuid import UUID
 
@@ -10,7 +11,7 @@ import msgspec
 from lastro.assembly.graph.measuring import Measures
 from lastro.assembly.records import Record, Reference
 from workspaces.rules.handles import Handle
-from workspaces.types import WorkspaceRef
+from workspaces.types import Key, WorkspaceRef
 
 
 class GraphPlace(msgspec.Struct, frozen=True):
@@ -114,3 +115,33 @@ class Bounds(msgspec.Struct, frozen=True):
     tombstone_seconds: int
     graph_seconds: int
     """How long a graph stays after its last record: the longest of the others, so that it ends behind them."""
+
+
+class StagedBlob(msgspec.Struct, frozen=True):
+    """A blob that a payload may take: its name and its key."""
+
+    name: str
+    key: Key
+
+
+NOTHING_WRITTEN: Mapping[str, StagedBlob] = MappingProxyType({})
+
+PayloadOutcome = Literal["stored", "unchanged"]
+
+
+class StoredPayload(msgspec.Struct, frozen=True):
+    """What became of a payload that was sent: stored, or there already."""
+
+    payload_id: UUID
+    bytes: int
+    sha256: str
+    outcome: PayloadOutcome
+
+
+class PayloadDownload(msgspec.Struct, frozen=True):
+    """A payload on its way: of what type, how long, and its bytes as they are verified."""
+
+    payload_id: UUID
+    media_type: str
+    size_bytes: int
+    parts: Iterator[bytes]

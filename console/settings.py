@@ -133,6 +133,11 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
+STORAGES = {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "payloads": env.payloads_storage(BASE_DIR / ".lastro" / "payloads"),
+}
+
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 

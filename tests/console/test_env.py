@@ -12,6 +12,11 @@ from console import env
 
 KEY = base64.b64encode(bytes(range(32))).decode()
 
+
+def _storage() -> dict[str, Any]:
+    return env.payloads_storage(Path("/srv/lastro"))
+
+
 # (variable, what reads it, values that are accepted with what they give, values that are refused)
 TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
     (
@@ -157,6 +162,26 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        "PAYLOADS_URL",
+        lambda: next(iter(_storage()["OPTIONS"].values())),
+        {
+            "file:///var/lib/lastro/pay%20loads": "/var/lib/lastro/pay loads",
+            "s3://bucket/some/prefix?endpoint_url=https://s3.example.com&region_name=sa-east-1": "bucket",
+            "s3://bucket": "bucket",
+        },
+        [
+            "/var/lib/lastro",
+            "file:///",
+            "file://host/folder",
+            "file:///folder?a=b",
+            "s3:///prefix",
+            "s3://key:secret@bucket/prefix",
+            "s3://bucket?secret_key=x",
+            "s3://bucket?endpoint_url=",
+            "https://s3.example.com/bucket",
+        ],
+    ),
+    (
         "CHECKPOINTS_SECRET",
         env.checkpoints_secret,
         {"s" * 32: "s" * 32},
@@ -191,6 +216,7 @@ DEFAULTS: list[tuple[str, Callable[[], Any], Any]] = [
     ("LASTRO_LOG_LEVEL", env.log_level, "INFO"),
     ("CHECKPOINTS_URL", env.checkpoints_url, ""),
     ("CHECKPOINTS_SECRET", env.checkpoints_secret, ""),
+    ("PAYLOADS_URL", lambda: _storage()["OPTIONS"]["location"], "/srv/lastro"),
     ("TRUSTED_PROXIES", env.trusted_proxies, ()),
 ]
 

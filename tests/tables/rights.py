@@ -176,6 +176,19 @@ ROUTES: tuple[Route, ...] = (
         feature="context",
         body={"records": [{"type": "conversation", "id": "of-a-table-of-rights", "conversation": "c"}]},
     ),
+    *(
+        Route(
+            method=method,
+            path=f"/v1/graph/artifacts/{UUID(int=0)}/payload",
+            name="graph-payload",
+            scopes=("context",),
+            feature="context",
+            body=body,
+            ok=404,
+            code="not_found",
+        )
+        for method, body in (("PUT", {}), ("GET", None))
+    ),
     Route(
         method="GET",
         path="/v1/profiles/{profile}/agent-state",
