@@ -149,13 +149,15 @@ def _lacks_second_factor(request: Any) -> bool:
     """Tell whether a role asks for a second factor that the person has not; a session that has seen one asks nobody."""
     if not settings.SECOND_FACTOR_REQUIRED or request.session.get(SECOND_FACTOR):
         return False
-    return second_factor(request.user.id) is None and needs_second_factor(request.user)
+    return needs_second_factor(request.user) and second_factor(request.user.id) is None
 
 
 def _to_sign_in(request: HttpRequest) -> str:
     """Give the address of the sign-in, which says so where a session has just ended (PL-4)."""
     away = redirect_to_login(_page_in_view(request))["Location"]
-    return f"{away}&ended=1" if settings.SESSION_COOKIE_NAME in request.COOKIES else away
+    # A cookie without a session is left of one that is over: a session in which nobody is signed in has a key.
+    has_ended = settings.SESSION_COOKIE_NAME in request.COOKIES and request.session.session_key is None
+    return f"{away}&ended=1" if has_ended else away
 
 
 def _away(request: HttpRequest, url: str) -> HttpResponse:

@@ -39,7 +39,10 @@ def openid(request: Any) -> HttpResponse:
 def openid_done(request: Any) -> HttpResponse:
     """Take what the provider sent back; sign in who is known, and refuse anybody else without saying why."""
     provider = _provider()
-    now, target = timezone.now(), request.session.pop(_NEXT, reverse("console:home"))
+    now, target = timezone.now(), request.session.get(_NEXT)
+    if target is None:
+        # This browser began nothing. It counts for no lock, or any page could lock out who looks at it.
+        return _refused(request, provider, OpenIdRefused("unasked"))
     try:
         claims = claims_of(provider, request)
     except OpenIdRefused as error:

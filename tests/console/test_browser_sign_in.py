@@ -165,6 +165,8 @@ def test_warning_of_a_session_that_is_gone_leads_to_the_sign_in(visits: Visits, 
 def test_other_sessions_are_ended_from_ones_own_page(visits: Visits, sofia: Person) -> None:
     """PL-4: one by its button, without JavaScript too."""
     page, elsewhere = visits.open(sofia, java_script_enabled=False), visits.open(sofia)
+    elsewhere.goto("/console/me/")
+    require_fit(elsewhere)
     page.goto("/console/me/")
     row = page.locator("section", has=page.get_by_role("heading", name="Where I am signed in"))
     expect(row.get_by_role("row")).to_have_count(3)

@@ -14,7 +14,7 @@ from tests.console.apps import app_of
 from tests.console.provider import DONE, EXPIRED, STARTS, Provider, running
 from tests.console.test_sign_in import SIGN_IN
 from workspaces import access
-from workspaces.models import DeploymentAuditEntry, OpenIdAccount, Person
+from workspaces.models import DeploymentAuditEntry, FailingNetwork, OpenIdAccount, Person
 from workspaces.services.lockouts import LOCKED_FOR
 from workspaces.types import WorkspaceRef
 
@@ -55,11 +55,16 @@ def is_in(client: Client) -> bool:
     return client.get("/console/").status_code == 200
 
 
-def require_refused(answer: Any, client: Client) -> None:
-    """See that one is back at the sign-in, which says so, that nobody is signed in, and that it is written down."""
+def require_led_back(answer: Any, client: Client) -> None:
+    """See that one is back at the sign-in, which says so, and that nobody is signed in."""
     assert (answer.status_code, answer["Location"]) == (303, SIGN_IN)
     assert "Acme did not sign you in." in client.get(SIGN_IN).content.decode()
     assert not is_in(client)
+
+
+def require_refused(answer: Any, client: Client) -> None:
+    """See that one is back at the sign-in, and that the failure is written down."""
+    require_led_back(answer, client)
     entry = DeploymentAuditEntry.objects.latest("seq")
     assert (entry.act, entry.result, entry.actor_id) == ("person.sign_in", "refused", "")
 
@@ -147,10 +152,10 @@ def test_answer_counts_once_and_in_its_own_browser(trusting: Provider, security:
     """PL-19: nobody signs somebody else in with a link, and no answer works twice."""
     client, victim = Client(), Client()
     back = trusting.agree(client.get(STARTS)["Location"], known_to(trusting, security))
-    require_refused(victim.get(back), victim)
+    require_led_back(victim.get(back), victim)
     assert client.get(back)["Location"] == "/console/"
     client.post("/console/sign-out/")
-    require_refused(client.get(back), client)
+    require_led_back(client.get(back), client)
 
 
 def of_other(acme: Provider, other: Provider, *names: str) -> None:
@@ -220,10 +225,13 @@ def test_provider_that_is_away_is_no_error_of_ours(settings: Settings, acme: Pro
     "query", ["", "?error=access_denied&error_description=<b>", "?code=x&state=y", "?code=%00"]
 )
 def test_what_nobody_asked_for_is_refused(trusting: Provider, security: Person, query: str) -> None:
-    """PL-19: no input of this page is an error of the server, and none is shown."""
+    """PL-19: no input is an error of ours or shown; what another site makes a browser ask locks nobody out."""
     client = Client()
-    require_refused(client.get(f"{DONE}{query}"), client)
+    require_led_back(client.get(f"{DONE}{query}"), client)
     assert "<b>" not in client.get(SIGN_IN).content.decode()
+    assert not FailingNetwork.objects.exists()
+    client.get(STARTS)
+    require_refused(client.get(f"{DONE}{query}"), client)
 
 
 def test_app_is_asked_for_after_the_provider(trusting: Provider, security: Person) -> None:

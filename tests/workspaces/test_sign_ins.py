@@ -14,9 +14,8 @@ from workspaces.models import DeploymentAuditEntry, FailingNetwork, Person
 from workspaces.rules.rights import ROLES
 from workspaces.rules.sign_ins import (
     FAILURES_OF_A_NETWORK,
-    FORGOTTEN_AFTER,
     STEP_SECONDS,
-    failures_after,
+    is_counted_anew,
     is_second_factor_required,
     matching_step,
     network_of,
@@ -90,11 +89,11 @@ def test_a_network_is_an_address_or_what_one_customer_has(address: str, network:
     assert network_of(address) == network
 
 
-@given(before=st.integers(min_value=0, max_value=100), pause=st.timedeltas(timedelta(0), timedelta(days=2)))
-def test_failures_of_a_network_are_forgotten_after_a_pause(before: int, pause: timedelta) -> None:
-    """PL-4: one more, or the first one again."""
-    counted = failures_after(before, last_failed_at=factories.NOON, now=factories.NOON + pause)
-    assert counted == (1 if pause > FORGOTTEN_AFTER else before + 1)
+@pytest.mark.parametrize(("minutes", "is_anew"), [(0, False), (14, False), (15, True), (600, True)])
+def test_failures_of_a_network_are_counted_for_a_quarter_of_an_hour(minutes: int, is_anew: bool) -> None:  # noqa: FBT001
+    """PL-4: an office in which somebody mistypes now and then is never locked."""
+    now = factories.NOON + timedelta(minutes=minutes)
+    assert is_counted_anew(since=factories.NOON, now=now) is is_anew
 
 
 def fail(email: str, *, now: datetime, times: int = 1, origin: Origin = HERE) -> None:
@@ -131,10 +130,18 @@ def test_a_network_is_locked_whatever_names_it_tries(aurora: WorkspaceRef) -> No
     assert (lock.object_kind, lock.object_id) == ("network", HERE.address)
 
 
+def test_a_slow_trickle_of_failures_locks_no_network(aurora: WorkspaceRef) -> None:
+    """PL-4: one failure in a minute, for two hours, is fewer than fifty within a quarter of an hour."""
+    now = timezone.now()
+    for minutes in range(120):
+        fail(f"nobody-{minutes}@example.com", now=now + timedelta(minutes=minutes))
+    assert not locks()
+
+
 def test_a_locked_network_locks_nobody_out(aurora: WorkspaceRef) -> None:
     """PL-4: what is tried from a locked network does not count against the names that it tries."""
     person, now = factories.make_person(aurora, "support"), timezone.now()
-    FailingNetwork.objects.create(network=HERE.address, last_failed_at=now, locked_until=now + LOCKED_FOR)
+    FailingNetwork.objects.create(network=HERE.address, counted_since=now, locked_until=now + LOCKED_FOR)
     fail(person.email, now=now, times=FAILURES_BEFORE_LOCK)
     assert not Person.objects.get(id=person.id).is_locked(now)
     fail(person.email, now=now, times=FAILURES_BEFORE_LOCK, origin=Origin(address="192.0.2.78"))
@@ -146,6 +153,6 @@ def test_networks_are_forgotten_when_nobody_fails_any_more(db: None) -> None:
     now = timezone.now()
     for minutes in (5, 60):
         failed_at = now - timedelta(minutes=minutes)
-        FailingNetwork.objects.create(network=f"192.0.2.{minutes}", last_failed_at=failed_at)
+        FailingNetwork.objects.create(network=f"192.0.2.{minutes}", counted_since=failed_at)
     assert lockouts.forget_failures(now=now) == 1
     assert FailingNetwork.objects.get().network == "192.0.2.5"

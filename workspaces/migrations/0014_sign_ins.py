@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("network", models.CharField(max_length=43, primary_key=True, serialize=False)),
                 ("failures", models.PositiveIntegerField(default=0)),
-                ("last_failed_at", models.DateTimeField()),
+                ("counted_since", models.DateTimeField()),
                 ("locked_until", models.DateTimeField(null=True)),
             ],
             options={

@@ -68,7 +68,7 @@ class FailingNetwork(models.Model):
 
     network = models.CharField(primary_key=True, max_length=43)
     failures = models.PositiveIntegerField(default=0)
-    last_failed_at = models.DateTimeField()
+    counted_since = models.DateTimeField()
     locked_until = models.DateTimeField(null=True)
 
     class Meta:

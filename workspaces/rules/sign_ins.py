@@ -12,7 +12,7 @@ STEPS_OF_DRIFT = 1
 """How many steps a clock may be behind or ahead (RFC 6238, 5.2)."""
 NEEDED_BY = frozenset({"security", "privacy"})
 FAILURES_OF_A_NETWORK = 50
-FORGOTTEN_AFTER = timedelta(minutes=15)
+COUNTED_FOR = timedelta(minutes=15)
 
 
 def is_second_factor_required(roles: Iterable[str]) -> bool:
@@ -39,6 +39,6 @@ def network_of(address: str) -> str:
     return str(ip_network((found, 64), strict=False)) if isinstance(found, IPv6Address) else str(found)
 
 
-def failures_after(before: int, *, last_failed_at: datetime, now: datetime) -> int:
-    """Count one more failure of a network; those before a pause are forgotten."""
-    return 1 if now - last_failed_at > FORGOTTEN_AFTER else before + 1
+def is_counted_anew(*, since: datetime, now: datetime) -> bool:
+    """Tell whether the failures of a network are counted from the beginning: a large office has some every day."""
+    return now - since >= COUNTED_FOR

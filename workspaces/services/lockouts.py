@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from workspaces import audit
 from workspaces.models import FailingNetwork, Person
-from workspaces.rules.sign_ins import FAILURES_OF_A_NETWORK, FORGOTTEN_AFTER, failures_after, network_of
+from workspaces.rules.sign_ins import COUNTED_FOR, FAILURES_OF_A_NETWORK, is_counted_anew, network_of
 from workspaces.types import Actor, AuditObject
 
 FAILURES_BEFORE_LOCK = 10
@@ -22,8 +22,8 @@ def count_failure(
 ) -> list[AuditObject]:
     """Count a failure of a person, whose row the caller has locked, and of where it came from; give what that locks.
 
-    The tenth in a row locks the account, the fiftieth its network, whatever names were tried. While the network is
-    locked, its failures count for nothing: else it could lock out anybody.
+    The tenth in a row locks the account, the fiftieth within a quarter of an hour its network, whatever names were
+    tried. While the network is locked, its failures count for nothing: else it could lock out anybody.
     """
     if is_network_locked(address, now=now):
         return []
@@ -42,7 +42,7 @@ def note_lock(*, on: AuditObject, actor: Actor, now: datetime) -> None:
 
 def forget_failures(*, now: datetime) -> int:
     """Forget the networks from which nobody failed of late; give how many."""
-    quiet = FailingNetwork.objects.filter(last_failed_at__lt=now - FORGOTTEN_AFTER - LOCKED_FOR)
+    quiet = FailingNetwork.objects.filter(counted_since__lt=now - COUNTED_FOR - LOCKED_FOR)
     return quiet.delete()[0]
 
 
@@ -56,12 +56,13 @@ def _is_locked_by_one_more(person: Person, now: datetime) -> bool:
 
 
 def _is_network_locked_by_one_more(network: str, now: datetime) -> bool:
-    FailingNetwork.objects.get_or_create(network=network, defaults={"last_failed_at": now})
+    FailingNetwork.objects.get_or_create(network=network, defaults={"counted_since": now})
     row = FailingNetwork.objects.select_for_update().get(network=network)
-    row.failures = failures_after(row.failures, last_failed_at=row.last_failed_at, now=now)
+    if is_counted_anew(since=row.counted_since, now=now):
+        row.failures, row.counted_since = 0, now
+    row.failures += 1
     is_locked = row.failures >= FAILURES_OF_A_NETWORK
     if is_locked:
         row.failures, row.locked_until = 0, now + LOCKED_FOR
-    row.last_failed_at = now
     row.save()
     return is_locked
