@@ -12,7 +12,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from console.forms import ProblemForm
+from console.forms.base import ProblemForm
 from console.pages import SECOND_FACTOR, see_other
 from console.sessions import ADDRESS, BEGAN, BROWSER
 from workspaces.models import Person

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from console.forms.sign_ins import ProofForm, ResetForm, SetUpForm
 from console.pages import (
     SECOND_FACTOR,
     actor,
@@ -27,7 +28,6 @@ from console.pages import (
     workspace_page,
 )
 from console.sign_ins import is_own_password, proof_of
-from console.signin_forms import ProofForm, ResetForm, SetUpForm
 from workspaces.errors import SecondFactorStays
 from workspaces.models import Person
 from workspaces.selectors.people import members

@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.forms import JoinAgainForm, JoinForm, SignInForm
+from console.forms.session import JoinAgainForm, JoinForm, SignInForm
+from console.forms.sign_ins import CodeForm
 from console.pages import see_other, signed_in_page
 from console.sign_ins import begin, finish, half_way, proof_of, safe_target
-from console.signin_forms import CodeForm
 from workspaces.errors import InvitationInvalid, RoleNotAllowed
 from workspaces.models import Person
 from workspaces.services import people

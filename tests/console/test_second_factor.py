@@ -6,11 +6,14 @@ from typing import Any
 
 import pyotp
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.core.management import call_command
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
+from console.admin import site
+from console.sessions import SessionStore
 from tests import factories
 from tests.console.apps import App, app_of
 from tests.console.conftest import SignedIn
@@ -264,6 +267,17 @@ def test_role_that_needs_it_opens_nothing_else_until_it_is_set_up(
     code = pyotp.TOTP(unconfirmed_secret(person.id)).now()
     assert client.post(FACTOR, {"code": code, "password": factories.PASSWORD}).status_code == 200
     assert {client.get(page).status_code for page in pages} == {200}
+
+
+def test_the_admin_waits_for_it_too(security: Person, settings: Settings, rf: RequestFactory) -> None:
+    """PL-4, PL-20: where a deployment serves Django's admin, that is no way around it."""
+    request: Any = rf.get("/admin/")
+    request.user, request.session = security, SessionStore()
+    settings.SECOND_FACTOR_REQUIRED = True
+    answer = site.admin_view(site.index)(request)
+    assert (answer.status_code, answer["Location"]) == (302, FACTOR)
+    request.user = AnonymousUser()
+    assert site.admin_view(site.index)(request)["Location"] == f"{SIGN_IN}?next=/admin/"
 
 
 def test_required_second_factor_is_not_turned_off(app: App, settings: Settings) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from console.forms import ProblemForm, ReasonField, TokenForm
+from console.forms.base import ProblemForm, ReasonField
+from console.forms.me import TokenForm
 
 MAX_CODE_LENGTH = 40
 
