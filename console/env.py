@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import environ
@@ -22,6 +22,7 @@ _HOT_STORES = ("redis", "rediss", "unix", "valkey", "valkeys")
 _BROKERS = ("redis", "rediss", "redis+socket", "sentinel", "amqp", "amqps")
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _MAX_BADGE_LENGTH = 32
+_MIN_IDLE_MINUTES, _MAX_IDLE_MINUTES = 5, 720
 _MIN_SECRET_LENGTH, _MIN_TOKEN_LENGTH = 32, 16
 _PLAIN_HTTP = ("demo", "test")
 _OF_A_BUCKET = {"endpoint_url", "region_name", "addressing_style", "signature_version"}
@@ -144,6 +145,53 @@ def email() -> dict[str, Any]:
     default = "consolemail://" if environment() in _PLAIN_HTTP else "dummymail://"
     settings: dict[str, Any] = _parsed("EMAIL_URL", _text("EMAIL_URL", default), environ.Env.email_url_config)
     return settings
+
+
+def second_factor_required() -> bool:
+    """Tell whether `security` and `privacy` need a second factor, which is so unless said otherwise (PL-4)."""
+    return _switch("SECOND_FACTOR_REQUIRED", default=environment() not in _PLAIN_HTTP)
+
+
+def idle_minutes() -> int:
+    """Give after how long without a request a person is signed out (PL-4)."""
+    minutes = _count("IDLE_MINUTES", 30)
+    if not _MIN_IDLE_MINUTES <= minutes <= _MAX_IDLE_MINUTES:
+        raise ImproperlyConfigured("IDLE_MINUTES must be from 5 to 720.")
+    return minutes
+
+
+class OpenId(NamedTuple):
+    """The provider of OpenID Connect by which people may sign in, and what we are to it (PL-4)."""
+
+    issuer: str
+    client_id: str
+    client_secret: str
+    title: str
+    has_second_factor: bool
+
+
+def openid() -> OpenId | None:
+    """Give the provider of OpenID Connect; without `OPENID_ISSUER` there is none."""
+    issuer = _text("OPENID_ISSUER")
+    if not issuer:
+        return None
+    parts = _parsed("OPENID_ISSUER", issuer, _split)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not is_safe or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ImproperlyConfigured(
+            "OPENID_ISSUER must look like https://login.example.com (plain http: loopback alone)."
+        )
+    if not _text("OPENID_CLIENT_ID") or not _text("OPENID_CLIENT_SECRET"):
+        raise ImproperlyConfigured(
+            "OPENID_ISSUER takes an OPENID_CLIENT_ID and an OPENID_CLIENT_SECRET, too."
+        )
+    return OpenId(
+        issuer=issuer,
+        client_id=_text("OPENID_CLIENT_ID"),
+        client_secret=_text("OPENID_CLIENT_SECRET"),
+        title=_text("OPENID_TITLE", str(parts.hostname)),
+        has_second_factor=_switch("OPENID_HAS_SECOND_FACTOR", default=False),
+    )
 
 
 def trusted_proxies() -> tuple[str, ...]:

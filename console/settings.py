@@ -26,6 +26,8 @@ HOT_STORE_REQUIRED = env.hot_store_required()
 HOT_STORE_GENERATION = env.hot_store_generation()
 RATE_LIMITS = env.rate_limits()
 READ_WITHIN_SECONDS = env.read_within_seconds()
+SECOND_FACTOR_REQUIRED = env.second_factor_required()
+OPENID = env.openid()
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -158,8 +160,11 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.trusted_pro
 SESSION_COOKIE_SECURE = env.https()
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "lastro_session"
-SESSION_COOKIE_AGE = 30 * 60
+SESSION_ENGINE = "console.sessions"
+SESSION_COOKIE_AGE = env.idle_minutes() * 60
 SESSION_SAVE_EVERY_REQUEST = True
+# The server ends a session. A cookie that ended with it could not tell that there was one.
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 CSRF_COOKIE_SECURE = env.https()
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "console.views.errors.csrf_failure"
