@@ -98,7 +98,7 @@ def assembly_wish(shape: AssembleContext, *, workspace: WorkspaceRef, now: datet
     members = msgspec.structs.asdict(shape) | {"as_of": shape.as_of or now}
     asked = {
         name: value
-        for name, value in msgspec.to_builtins(members).items()
+        for name, value in msgspec.json.decode(msgspec.json.encode(members)).items()
         if value is not None and name not in _BESIDE
     }
     with answered():

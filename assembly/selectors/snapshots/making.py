@@ -53,7 +53,7 @@ def _facts(seen: SeenGraph, request: AssemblyRequest, chosen: Sequence[int], *, 
     rows = related_rows(seen, chosen, participant=request.participant)
     opened = OpenedRecords(seen, rows, as_of=request.as_of, now=now)
     memories = [row.id for row in opened.rows.values() if row.kind == ToolMemory.wire]
-    return StoredFacts(opened, sources_of(memories), position=seen.position)
+    return StoredFacts(opened, sources_of(seen, memories), position=seen.position)
 
 
 def _candidates(facts: StoredFacts, ids: Sequence[int]) -> tuple[Candidate, ...]:
