@@ -435,15 +435,14 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         return _changed(ask, **cast.busy_address)
     if path.startswith(HISTORY) and code in of_history.WAYS:
         return _changed(ask, **of_history.WAYS[code](cast, path))
-    if path in of_assembly.PATHS and code == "scope_missing":
-        return _changed(ask, key=cast.keys["one scope"])
     if code in of_assembly.WAYS.get(path, {}):
         return _changed(ask, **of_assembly.WAYS[path][code](cast, cast.story()))
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:
         return _changed(ask, body=ask.body | OTHER_WORDS[code])
-    return _changed(ask, **cast.changes[code])
+    is_context = path in of_assembly.PATHS and code == "scope_missing"
+    return _changed(ask, **({"key": cast.keys["one scope"]} if is_context else cast.changes[code]))
 
 
 @contextmanager
