@@ -128,6 +128,9 @@ def test_why_tells_of_what_was_shown_and_what_was_not(told: Story) -> None:
     assert (left["outcome"], left["reason"]) == ("omitted", "not_needed_raw")
     assert left["rules"][-1]["rule"] == "need_of_raw"
     assert why(told, kept, "tool_memory", "nothing")["outcome"] == "absent"
+    # An artifact stands for its call.
+    assert why(told, kept, "tool_call", "call")["outcome"] == "absent"
+    assert told.api.post(f"{ASSEMBLIES}/{kept}/why", {"type": "\0", "id": "x"}).code == "invalid_input"
     # What was recorded since is not there at that position.
     assert why(told, kept, "promotion", "p")["outcome"] == "absent"
     assert why(told, kept, "tool_memory", "memory")["assembler"] == {"then": "1", "now": "1"}
@@ -268,7 +271,8 @@ def test_assemblies_are_listed_page_by_page(told: Story, home: WorkspaceRef) -> 
     listed = told.api.get(f"{ASSEMBLIES}?conversation={told.chat}").body
     assert [item["assembly_id"] for item in listed["items"]] == ids[::-1]
     assert told.api.get(f"{ASSEMBLIES}?conversation=another").body["items"] == []
-    assert told.api.get(f"{ASSEMBLIES}?cursor=wrong").code == "invalid_input"
+    for query in ("cursor=wrong", "conversation=%00", "conversation=" + "x" * 65):
+        assert told.api.get(f"{ASSEMBLIES}?{query}").code == "invalid_input"
     now = timezone.now()
     with access.bound(home.id):
         first, second = (selectors.assembly_row(id, now=now) for id in ids)

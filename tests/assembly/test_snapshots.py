@@ -91,9 +91,11 @@ def test_the_database_gives_what_memory_gives(caller: Caller, asked: Asked) -> N
     The database records the world in another order than memory does.
     """
     with recorded(caller, asked.world, asked.order) as stored:
-        expected = in_memory(asked.world, asked.request, asked.policy)
+        ends = stored.ends()
+        expected = in_memory(asked.world, asked.request, asked.policy, ends=ends)
         assert told(stored.assemble(asked.request, asked.policy)) == told(expected)
-        then = in_memory(asked.world, asked.request, asked.policy, order=asked.order, position=asked.earlier)
+        earlier = {"order": asked.order, "position": asked.earlier}
+        then = in_memory(asked.world, asked.request, asked.policy, ends=ends, **earlier)
         found = stored.assemble(asked.request, asked.policy, position=asked.earlier)
         assert told(found) == told(then)
 
