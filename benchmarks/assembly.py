@@ -86,11 +86,11 @@ class _Graph:
         text = f"In turn {turn} there is something to say about the orders, and this is it."
         return self._owned("message", name, turn, role=role, parts=[{"text": text}])
 
-    def _placed(self, kind: str, name: str, turn: int, **members: Any) -> Record:
+    def _placed(self, kind: str, name: str, turn: int, /, **members: Any) -> Record:
         base = {"type": kind, "id": self._id(name), "conversation": self._name, "recorded_at": _at(turn)}
         return {**base, **members}
 
-    def _owned(self, kind: str, name: str, turn: int, **members: Any) -> Record:
+    def _owned(self, kind: str, name: str, turn: int, /, **members: Any) -> Record:
         owner = {
             "branch": self._id("main"),
             "participant": self._id("planner"),
