@@ -143,7 +143,7 @@ def said_in_rows(row: GraphRecord, position: int) -> tuple[bool, ...]:
 
 
 @settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -32,12 +32,11 @@ def people_of(workspace: WorkspaceRef, story: Story) -> list[str]:
         return sorted(name.partition(".")[0] for name in found)
 
 
-def entomb(workspace: WorkspaceRef, name: bytes, *, erased_at: datetime) -> None:
-    """Leave of something what an erasure leaves: that it was erased, and when."""
+def entomb(workspace: WorkspaceRef, kind: str, name: bytes, *, erased_at: datetime) -> None:
+    """Leave of a handle or a scope what an erasure leaves: that it was erased, and when."""
+    key = workspace.hash_key_id
     with access.bound(workspace.id):
-        Tombstone.objects.create(
-            hash=name, hash_key_id=workspace.hash_key_id, erased_at=erased_at, expires_at=erased_at
-        )
+        Tombstone.objects.create(kind=kind, hash=name, hash_key_id=key, erased_at=erased_at, due_at=erased_at)
 
 
 class TestKeys:
@@ -113,7 +112,7 @@ class TestErased:
             maria = handle_hash(home, handles.canonical("phone_e164", "+5511912345678"))
         story = Story(api)
         story.stored(*story.opening())
-        entomb(home, maria, erased_at=self.ERASED)
+        entomb(home, "handle", maria, erased_at=self.ERASED)
         other = Story(api)
         assert other.send(*other.opening(PHONE)).code == "subject_erased"
         named = story.participant("maria", subject=PHONE)
@@ -128,7 +127,7 @@ class TestErased:
         """PR-12: by the company's own id of it."""
         with access.bound(home.id):
             scope = scope_of(home, kind="conversation", id=f"company-{story.chat}")
-        entomb(home, scope.hash, erased_at=self.ERASED)
+        entomb(home, "scope", scope.hash, erased_at=self.ERASED)
         assert story.send(*story.opening()).code == "subject_erased"
         fresh = [{**record, "recorded_at": at(10)} for record in story.opening()]
         story.stored(*fresh)
@@ -152,6 +151,6 @@ class TestErased:
         story.stored(*story.opening())
         with access.bound(home.id):
             scope = scope_of(home, kind="conversation", id=f"company-{story.chat}")
-        entomb(home, scope.hash, erased_at=self.ERASED)
+        entomb(home, "scope", scope.hash, erased_at=self.ERASED)
         again = story.stored(*story.opening())
         assert {item["outcome"] for item in again["records"]} == {"unchanged"}
