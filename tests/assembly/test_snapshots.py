@@ -168,3 +168,16 @@ def test_another_process_decides_alike(over_http: Callable[..., OverHttp]) -> No
     body = api.post(ASSEMBLE, {**members, "as_of": expected.as_of}).body
     assert body["digest"] == expected.digest
     assert [item["id"] for item in body["items"]] == [one.reference.id for one in expected.selected]
+
+
+def test_what_is_open_and_shared_is_seen(caller: Caller) -> None:
+    """CA-6, CA-12: only a message waits to be final; what a pending call of another shares with the viewer does not."""
+    world = World()
+    for status in ("pending", "succeeded"):
+        shared = {"participant": "other", "run": None, "shared_with": ["lead"]}
+        world.call(f"call-{status}", **shared)
+        world.artifact(status, call=f"call-{status}", status=status, **shared)
+    with recorded(caller, world) as stored:
+        found = stored.assemble({}, OPEN)
+    assert told(found) == told(in_memory(world, {}, OPEN))
+    assert {one.reference.id: one.form for one in found.selected} == {"pending": "recovery"}
