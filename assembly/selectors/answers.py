@@ -21,7 +21,7 @@ from assembly.types import (
 )
 from lastro.assembly.rendering.turns import Item, items_of
 from lastro.assembly.results import Assembly, Decision
-from lastro.assembly.rules.situation import Omission
+from lastro.assembly.rules.situation import Standing
 from lastro.assembly.snapshot import AssemblyRequest
 
 
@@ -106,14 +106,13 @@ def _item(item: Item) -> dict[str, Any]:
 
 def _traced(decision: Decision) -> TraceLine:
     verdict = decision.verdict
-    is_omitted = isinstance(verdict, Omission)
     return TraceLine(
         type=decision.reference.type,
         id=decision.reference.id,
         form=decision.form,
         reason=decision.reason,
-        detail=verdict.detail if is_omitted else verdict.stale,
-        conflicts=() if is_omitted else verdict.conflicts,
+        detail=verdict.stale if isinstance(verdict, Standing) else verdict.detail,
+        conflicts=verdict.conflicts if isinstance(verdict, Standing) else (),
     )
 
 

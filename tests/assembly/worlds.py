@@ -43,7 +43,7 @@ class Recorded(msgspec.Struct):
     def ends(self) -> dict[Reference, datetime]:
         """Give the ends that records have; what has expired by now has for every moment."""
         rows = GraphRecord.objects.exclude(expires_at=None).values_list("kind", "name", "expires_at")
-        return {Reference(kind, name): end if end > NOW else START for kind, name, end in rows}
+        return {Reference(kind, name): end if end > NOW else START for kind, name, end in rows if end}
 
     def assemble(self, asked: Mapping[str, Any], policy: Policy, *, position: int | None = None) -> Assembly:
         """Assemble what the database gives."""
