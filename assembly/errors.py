@@ -1,6 +1,6 @@
 """The refusals of context assembly, by the codes of the SDK."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from lastro.assembly import errors as sdk
@@ -61,6 +61,38 @@ class PayloadAwaited(Problem):
     title = "The bytes of this payload have not been sent yet"
 
 
+class PolicyUnknown(PointedProblem):
+    """No policy of this name in the version of the document that was asked for (CA-9)."""
+
+    code = "policy_unknown"
+    status = 422
+    title = "There is no policy of this name in this version of the document"
+    sentence = "No such policy in this version."
+
+
+class CheckpointMissing(PointedProblem):
+    """A resume without a checkpoint that its asker may see: it is never a blind query (CA-10)."""
+
+    code = "checkpoint_missing"
+    status = 422
+    title = "The checkpoint is not there for its asker; a resume is never a blind query"
+    sentence = "No such checkpoint for this participant."
+
+
+class ContextBudgetExceeded(Problem):
+    """What may never be left out does not fit: how much it needs, how much is allowed, and which it is (CA-12)."""
+
+    code = "context_budget_exceeded"
+    status = 422
+    title = "What may never be left out does not fit into the budget; nothing was dropped in silence"
+
+    def __init__(
+        self, *, unit: str = "", needed: int = 0, allowed: int = 0, references: Iterable[str] = ()
+    ) -> None:
+        members = {"unit": unit, "needed": needed, "allowed": allowed, "references": list(references)}
+        super().__init__(members=members if unit else {})
+
+
 def refusal_of(error: sdk.AssemblyError) -> Problem:
     """Give the refusal that an error of the pure code stands for."""
     match error:
@@ -70,6 +102,12 @@ def refusal_of(error: sdk.AssemblyError) -> Problem:
             return UnknownReference(error.pointer)
         case sdk.SupersessionCycle():
             return SupersessionCycle(error.pointer)
+        case sdk.CheckpointMissing():
+            return CheckpointMissing("/checkpoint")
+        case sdk.ContextBudgetExceeded():
+            return ContextBudgetExceeded(
+                unit=error.unit, needed=error.needed, allowed=error.allowed, references=error.references
+            )
     raise error
 
 

@@ -160,6 +160,8 @@ class Cast:
         real = real.replace("{run_id}", self.run_id)
         if path == of_assembly.PAYLOAD:
             real = of_assembly.payload(self.story(), is_sent=method == "get")
+        if "{assembly_id}" in real:
+            real = real.replace("{assembly_id}", self.assembly())
         if "{change_id}" in real:
             author = "colleague" if path == DENY else "good"
             real = real.replace("{change_id}", self.proposed(FEATURES, author=author))
@@ -204,6 +206,12 @@ class Cast:
     def story(self) -> Story:
         """Record a new conversation."""
         return Story(OverHttp(self.url, self.keys["good"]))
+
+    def assembly(self) -> str:
+        """Assemble a context of a new conversation; give its id."""
+        story = self.story()
+        story.stored(*story.whole())
+        return str(story.assembled()["assembly_id"])
 
     def _place(self) -> dict[str, Any]:
         write = factories.write()
@@ -332,10 +340,8 @@ def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
     if path in {LINK, UNLINK}:
         nobody = {"handle": {"type": "app_user_id", "value": uuid4().hex}}
         return _changed(ask, body=nobody if path == UNLINK else ask.body | {"second": nobody})
-    ids = {
-        f"{{{name}}}": str(uuid4())
-        for name in ("change_id", "profile_id", "request_id", "run_id", "hold_id", "payload_id")
-    }
+    names = ("change_id", "profile_id", "request_id", "run_id", "hold_id", "payload_id", "assembly_id")
+    ids = {f"{{{name}}}": str(uuid4()) for name in names}
     last = {"{kind}": "nothing", **ids}
     for name, value in last.items():
         path = path.replace(name, value)

@@ -8,7 +8,7 @@ import pytest
 from tests import factories
 from tests.api import InProcess
 from tests.assembly.graphs import Story
-from workspaces.types import WorkspaceRef
+from workspaces.types import Caller, WorkspaceRef
 
 
 @pytest.fixture
@@ -37,3 +37,9 @@ def own_store(tmp_path: Path, settings: Any) -> Path:
     options = {**payloads["OPTIONS"], "location": str(tmp_path)}
     settings.STORAGES = {**settings.STORAGES, "payloads": {**payloads, "OPTIONS": options}}
     return tmp_path
+
+
+@pytest.fixture
+def caller(home: WorkspaceRef) -> Caller:
+    """A source that records and asks by the services themselves."""
+    return factories.make_caller(home, scopes=("context",))

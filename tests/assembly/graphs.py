@@ -9,6 +9,8 @@ from tests.api import Answer, InProcess, OverHttp
 from workspaces.types import WorkspaceRef
 
 GRAPH = "/v1/graph"
+ASSEMBLE = "/v1/context/assemble"
+ASSEMBLIES = "/v1/context/assemblies"
 BEGAN = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 PHONE = {"type": "phone_e164", "value": "+55 11 91234-5678"}
 EVENTS = {"events": [{"at": "09:00", "title": "Dentist"}, {"at": "15:30", "title": "Review"}]}
@@ -45,6 +47,24 @@ class Story:
         assert answer.status == 200, answer.body
         found: Json = answer.body
         return found
+
+    def asking(self, **members: Any) -> Json:
+        """Give a request for a context of the planner, who answers the question."""
+        base = {
+            "conversation": self.chat,
+            "branch": self.id("main"),
+            "participant": self.id("planner"),
+            "route": "openai",
+            "answers": self.id("hello"),
+            "as_of": at(30),
+        }
+        return {**base, **members}
+
+    def assembled(self, **members: Any) -> Json:
+        """Ask for a context; give the answer."""
+        answer = self.api.post(ASSEMBLE, self.asking(**members))
+        assert answer.status == 200, answer.body
+        return dict(answer.body)
 
     def conversation(self, *subject: Json, **members: Any) -> Json:
         """Give the conversation itself, about whom is named."""

@@ -191,6 +191,32 @@ CONTEXT_GUESSES = (
         )
         for method in ("GET", "PUT")
     ),
+    Guess(
+        method="POST",
+        path="/v1/context/assemble",
+        route="context-assemble",
+        kind="graph",
+        body={
+            "conversation": "{id}",
+            "branch": "main.{id}",
+            "participant": "planner.{id}",
+            "route": "openai",
+        },
+    ),
+    Guess(
+        method="GET",
+        path="/v1/context/assemblies?conversation={id}",
+        route="context-assemblies",
+        kind="graph",
+    ),
+    Guess(method="GET", path="/v1/context/assemblies/{id}", route="context-assembly", kind="assembly"),
+    Guess(
+        method="POST",
+        path="/v1/context/assemblies/{id}/why",
+        route="context-assembly-why",
+        kind="assembly",
+        body={"type": "tool_memory", "id": "memory.cast-graph"},
+    ),
 )
 
 NAMES_NOTHING: dict[str, str] = {

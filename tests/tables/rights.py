@@ -190,6 +190,41 @@ ROUTES: tuple[Route, ...] = (
         for method, body in (("PUT", {}), ("GET", None))
     ),
     Route(
+        method="POST",
+        path="/v1/context/assemble",
+        name="context-assemble",
+        scopes=("context",),
+        feature="context",
+        body={
+            "conversation": "cast-graph",
+            "branch": "main.cast-graph",
+            "participant": "planner.cast-graph",
+            "route": "openai",
+        },
+    ),
+    Route(
+        method="GET",
+        path="/v1/context/assemblies",
+        name="context-assemblies",
+        scopes=("context",),
+        feature="context",
+    ),
+    Route(
+        method="GET",
+        path="/v1/context/assemblies/{assembly}",
+        name="context-assembly",
+        scopes=("context",),
+        feature="context",
+    ),
+    Route(
+        method="POST",
+        path="/v1/context/assemblies/{assembly}/why",
+        name="context-assembly-why",
+        scopes=("context",),
+        feature="context",
+        body={"type": "tool_memory", "id": "memory.cast-graph"},
+    ),
+    Route(
         method="GET",
         path="/v1/profiles/{profile}/agent-state",
         name="profile-states",

@@ -57,6 +57,7 @@ class Cast(msgspec.Struct, frozen=True):
     hold: UUID
     package: UUID
     payload: UUID
+    assembly: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -82,6 +83,7 @@ def make_cast() -> Cast:
     story = Story(InProcess(keys["context"]), GRAPH_ID)
     recorded = story.stored(*story.whole({"type": "phone_e164", "value": PHONE}))
     payload = next(item["payload_id"] for item in recorded["records"] if item["payload_id"])
+    assembly = story.assembled()["assembly_id"]
     hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
@@ -117,6 +119,7 @@ def make_cast() -> Cast:
         hold=hold,
         package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
         payload=UUID(payload),
+        assembly=UUID(assembly),
     )
 
 
