@@ -11,7 +11,11 @@ from tests.assembly.artifacts import path_of, said
 from tests.assembly.graphs import Json, Story, at
 
 DIGEST = "0" * 64
-UNSAID = {"Promotion.participants": "names a record", "Resolution.artifact": "a resolution names one of two"}
+UNSAID = {
+    "Promotion.participants": "it names whom it shows, and that is no word",
+    "Resolution.artifact": "it names a call or an artifact",
+    "ModelRun.run": "it is a run",
+}
 
 
 def large(word: str) -> bytes:
@@ -35,8 +39,9 @@ def told(api: InProcess, word: str, *subject: Json) -> Story:
 
 
 def _opening(story: Story, word: str, subject: tuple[Json, ...]) -> list[Json]:
-    part = {"kind": "file", "text": word, "media_type": word, "url": word, "data": "eHg=", "name": word}
-    whole = {**_owner(story), "answers": story.id("first")}
+    part = {"kind": "file", "media_type": word, "url": word, "name": word}
+    whole = {**_owner(story), "answers": story.id("first"), "participant": story.id("planner")}
+    whole.pop("parent_call")
     first = story.message("first", word)
     return [
         story.conversation(*subject, recorded_at=at()),
@@ -103,8 +108,9 @@ def _memories(story: Story, word: str) -> list[Json]:
         "repair_attempts": 1,
         "context": "epistemic",
     }
+    of_large = {**said_of_it, "locators": []}
     links = {name: [story.id("memory")] for name in ("supersedes", "conflicts_with", "depends_on")}
-    return [story.memory(**said_of_it), story.memory("newer", "large", **said_of_it, **links)]
+    return [story.memory(**said_of_it), story.memory("newer", "large", **of_large, **links)]
 
 
 def _later(story: Story, word: str) -> list[Json]:

@@ -65,8 +65,7 @@ def assembled(house: House, story: Story, *shown: str, participant: str = "plann
             selected=[["tool_memory", story.id(name), "memory"] for name in shown],
             digest="ab" * 32,
             created_at=now,
-            expires_at=now + timedelta(days=30),
-            **{"request": {"conversation": story.chat}, **more},
+            **{"request": {"conversation": story.chat}, "expires_at": now + timedelta(days=30), **more},
         )
         PolicyDecision.objects.create(
             assembly=row, rule="lowered", policy="default", version=1, outcome="included"
