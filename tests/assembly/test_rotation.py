@@ -13,7 +13,7 @@ from django.utils import timezone
 from assembly.models import Graph, GraphRecord
 from privacy.selectors.hash_keys import names_under_previous
 from tests.assembly.artifacts import declare, get, path_of
-from tests.assembly.canary import large
+from tests.assembly.everything import large
 from tests.assembly.graphs import Story
 from tests.privacy.erasing import ANA, House, make_house
 from tests.privacy.test_graph_erasures import records

@@ -20,7 +20,7 @@ from history.models import Item
 from tests.agentstate import canary
 from tests.agentstate.rows import row_of
 from tests.assembly.artifacts import blobs
-from tests.assembly.canary import told
+from tests.assembly.everything import told
 from tests.database import ALIASES, logged_in
 from tests.factories import scope
 from tests.history.talk import Talk
@@ -123,7 +123,7 @@ def test_one_of_many(house: House, others: int) -> None:
     with access.bound(house.workspace.id):
         recorded = GraphRecord.objects.filter(graph__name=f"talk-{word}").count()
         payloads = Payload.objects.filter(graph__name=f"talk-{word}").count()
-    assert len(blobs()) == len(files) + 3, "A result, an artifact's arguments and a call's stand in blobs."
+    assert len(blobs()) == len(files) + 2, "A result and a call's arguments stand in blobs."
 
     asked = house.forget("handle", person(word)).body
     assert house.work() == [True]

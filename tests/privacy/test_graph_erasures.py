@@ -50,23 +50,25 @@ def assembled(house: House, story: Story, *shown: str, participant: str = "plann
     now = timezone.now()
     with access.bound(house.workspace.id):
         graph = Graph.objects.get(name=story.chat)
-        row = ContextAssembly.objects.create(
-            graph=graph,
-            source_id=GraphRecord.objects.filter(graph=graph)[0].source_id,
-            policy="default",
-            policy_version=1,
-            assembler="1",
-            position=graph.position,
-            as_of=now,
-            branch=story.id("main"),
-            participant=story.id(participant),
-            kind="chat",
-            route="openai",
-            selected=[["tool_memory", story.id(name), "memory"] for name in shown],
-            digest="ab" * 32,
-            created_at=now,
-            **{"request": {"conversation": story.chat}, "expires_at": now + timedelta(days=30), **more},
-        )
+        kept: dict[str, Any] = {
+            "graph": graph,
+            "source_id": GraphRecord.objects.filter(graph=graph)[0].source_id,
+            "policy": "default",
+            "policy_version": 1,
+            "assembler": "1",
+            "position": graph.position,
+            "as_of": now,
+            "branch": story.id("main"),
+            "participant": story.id(participant),
+            "kind": "chat",
+            "route": "openai",
+            "request": {"conversation": story.chat},
+            "selected": [["tool_memory", story.id(name), "memory"] for name in shown],
+            "digest": "ab" * 32,
+            "created_at": now,
+            "expires_at": now + timedelta(days=30),
+        }
+        row = ContextAssembly.objects.create(**{**kept, **more})
         PolicyDecision.objects.create(
             assembly=row, rule="lowered", policy="default", version=1, outcome="included"
         )
