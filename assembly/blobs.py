@@ -20,6 +20,13 @@ from workspaces.encryption import SEAL_BYTES
 from workspaces.errors import Tampered, Unavailable
 from workspaces.types import Key
 
+try:
+    from botocore.exceptions import BotoCoreError, ClientError
+except ImportError:
+    _AWAY: tuple[type[Exception], ...] = (OSError,)
+else:
+    _AWAY = (OSError, BotoCoreError, ClientError)
+
 PART_BYTES = 64 * 1024
 LEVEL = 3
 
@@ -82,7 +89,7 @@ def _reaching() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise Tampered from error
-    except OSError as error:
+    except _AWAY as error:
         raise Unavailable from error
 
 

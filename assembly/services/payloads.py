@@ -22,6 +22,8 @@ from assembly.rules.payloads import INLINE_BYTES
 from assembly.selectors.payloads import own_payload
 from assembly.services.measures import measure_again
 from assembly.types import PayloadOutcome, StagedBlob, StoredPayload
+from workspaces.access import bound
+from workspaces.binding import bound_workspace_id
 from workspaces.errors import NotFound, Unavailable
 from workspaces.types import Caller, Key, WorkspaceRef
 
@@ -112,8 +114,7 @@ def remove(payloads: QuerySet[Payload], *, now: datetime) -> int:
     names -= set(Payload.objects.filter(blob__in=names).values_list("blob", flat=True)) if names else set()
     if names:
         LooseBlob.objects.bulk_create([LooseBlob(name=name, due_at=now) for name in sorted(names)])
-        gone = LooseBlob.objects.filter(name__in=names)
-        transaction.on_commit(partial(_remove_loose, gone), robust=True)
+        transaction.on_commit(partial(_remove_given_up, bound_workspace_id(), names), robust=True)
     return len(rows)
 
 
@@ -242,6 +243,12 @@ def _take(written: Collection[StagedBlob]) -> None:
         taken, _ = LooseBlob.objects.filter(name__in=[blob.name for blob in written]).delete()
         if taken != len(written):
             raise Unavailable
+
+
+def _remove_given_up(workspace_id: UUID, names: Collection[str]) -> None:
+    """Remove blobs whose payloads have gone, by now outside of what bound the workspace."""
+    with bound(workspace_id):
+        _remove_loose(LooseBlob.objects.filter(name__in=names))
 
 
 @transaction.atomic

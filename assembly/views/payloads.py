@@ -50,11 +50,7 @@ class PayloadView(StreamView):
         examples=(example("stored", _STORED),),
     )
     def put(self, request: Request, payload_id: UUID) -> Response:
-        """Store the bytes of a payload that its record declared by size and SHA-256, byte for byte (CA-4).
-
-        Other bytes than those are refused, and nothing of them is kept. Bytes that are there already answer
-        `unchanged`. Only the source that recorded the artifact may send them.
-        """
+        """Store the bytes that the record declared by size and SHA-256; of any others nothing is kept (CA-4)."""
         stored = services.store(
             caller=self.caller, payload_id=payload_id, parts=self.parts(request), now=timezone.now()
         )
@@ -73,11 +69,7 @@ class PayloadView(StreamView):
         parameters=(_ID,),
     )
     def get(self, request: Request, payload_id: UUID) -> StreamingHttpResponse:
-        """Give the bytes as they were sent, to the source that recorded the artifact (CA-4).
-
-        To others an artifact of visibility `audit` or privacy class `secret` is not there. The answer is an attachment
-        of the declared length; a connection that ends before has met bytes that do not verify, or an erasure.
-        """
+        """Give the bytes as they were sent, to their source alone; others may not know of all of them (CA-4)."""
         download = open_download(self.caller, payload_id, now=timezone.now())
         parts = download.parts if request.method == "GET" else iter(())
         response = StreamingHttpResponse(parts, content_type=download.media_type, headers=_HEADERS)

@@ -1,16 +1,70 @@
 """A good request of each route of context assembly, and how each of its refusals is brought about (PL-8, PL-9)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 from assembly.models import Graph
+from assembly.rules.payloads import MAX_PAYLOAD_BYTES
+from tests.assembly.artifacts import declare, path_of
 from tests.assembly.graphs import GRAPH, Story
 from tests.history.refusals import Cast
 from workspaces import access
+from workspaces.http import limits
 
 Changes = dict[str, Any]
+Way = Callable[[Cast, Story], Changes]
 PATHS = (GRAPH,)
+PAYLOAD = "/v1/graph/artifacts/{payload_id}/payload"
+CONTENT = b"of an artifact"
+
+
+class Claimed:
+    """A body that says that it is so long, and has nothing: by its length alone it is refused."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def read(self, size: int = -1) -> bytes:
+        """Give nothing."""
+        return b""
+
+
+def payload(story: Story, *, is_sent: bool) -> str:
+    """Record an artifact of CONTENT, and send it or not; give the route of its payload."""
+    path = path_of(declare(story, CONTENT))
+    if is_sent:
+        assert story.api.put(path, CONTENT).status == 200
+    return path
+
+
+def way(path: str, method: str, code: str) -> Way | None:
+    """Give how a refusal of a route is brought about, where it takes a way of its own."""
+    if path == PAYLOAD:
+        return PAYLOAD_WAYS.get((method, code)) or PAYLOAD_WAYS.get(("", code))
+    return WAYS.get(code) if path in PATHS else None
+
+
+def _others(cast: Cast, story: Story) -> Changes:
+    return {"raw": b"something else"}
+
+
+def _awaited(cast: Cast, story: Story) -> Changes:
+    return {"path": payload(story, is_sent=False)}
+
+
+def _claimed(cast: Cast, story: Story) -> Changes:
+    return {"raw": Claimed(MAX_PAYLOAD_BYTES + 1)}
+
+
+def _with_a_body(cast: Cast, story: Story) -> Changes:
+    return {"raw": b" " * (limits.DEFAULT_BODY_BYTES + 1)}
 
 
 def good(story: Story, path: str) -> dict[str, Any]:
@@ -46,9 +100,16 @@ def _body(*records: dict[str, Any]) -> Changes:
     return {"body": {"records": list(records)}}
 
 
-WAYS: dict[str, Callable[[Cast, Story], Changes]] = {
+WAYS: dict[str, Way] = {
     "unknown_reference": _unknown,
     "record_conflict": _taken,
     "supersession_cycle": _circle,
     "subject_erased": _erased,
+}
+
+PAYLOAD_WAYS: dict[tuple[str, str], Way] = {
+    ("", "payload_mismatch"): _others,
+    ("", "payload_awaited"): _awaited,
+    ("PUT", "payload_too_large"): _claimed,
+    ("GET", "payload_too_large"): _with_a_body,
 }

@@ -12,6 +12,11 @@ from console import env
 
 KEY = base64.b64encode(bytes(range(32))).decode()
 
+
+def _storage() -> dict[str, Any]:
+    return env.payloads_storage(Path("/srv/lastro"))
+
+
 # (variable, what reads it, values that are accepted with what they give, values that are refused)
 TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
     (
@@ -117,6 +122,12 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
         ["ture", "2", "y", "enabled", "https"],
     ),
     (
+        "LASTRO_ADMIN",
+        env.admin,
+        {"true": True, "on": True, "false": False, "no": False},
+        ["ture", "2", "admin"],
+    ),
+    (
         "LASTRO_ENVIRONMENT",
         env.environment,
         {"staging": "staging", "eu-production": "eu-production"},
@@ -148,6 +159,26 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
             "https://",
             "https://example.com/without-a-secret",
             "https://example.com:port/x",
+        ],
+    ),
+    (
+        "PAYLOADS_URL",
+        lambda: next(iter(_storage()["OPTIONS"].values())),
+        {
+            "file:///var/lib/lastro/pay%20loads": "/var/lib/lastro/pay loads",
+            "s3://bucket/some/prefix?endpoint_url=https://s3.example.com&region_name=sa-east-1": "bucket",
+            "s3://bucket": "bucket",
+        },
+        [
+            "/var/lib/lastro",
+            "file:///",
+            "file://host/folder",
+            "file:///folder?a=b",
+            "s3:///prefix",
+            "s3://key:secret@bucket/prefix",
+            "s3://bucket?secret_key=x",
+            "s3://bucket?endpoint_url=",
+            "https://s3.example.com/bucket",
         ],
     ),
     (
@@ -185,6 +216,7 @@ DEFAULTS: list[tuple[str, Callable[[], Any], Any]] = [
     ("LASTRO_LOG_LEVEL", env.log_level, "INFO"),
     ("CHECKPOINTS_URL", env.checkpoints_url, ""),
     ("CHECKPOINTS_SECRET", env.checkpoints_secret, ""),
+    ("PAYLOADS_URL", lambda: _storage()["OPTIONS"]["location"], "/srv/lastro"),
     ("TRUSTED_PROXIES", env.trusted_proxies, ()),
 ]
 

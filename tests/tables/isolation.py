@@ -175,6 +175,17 @@ _NEW_BRANCH = {
 }
 CONTEXT_GUESSES = (
     Guess(method="POST", path="/v1/graph", route="graph", kind="graph", body={"records": [_NEW_BRANCH]}),
+    # Another source of the home than the one that recorded it.
+    *(
+        Guess(
+            method=method,
+            path="/v1/graph/artifacts/{id}/payload",
+            route="graph-payload",
+            kind="payload",
+            home=403,
+        )
+        for method in ("GET", "PUT")
+    ),
 )
 
 NAMES_NOTHING: dict[str, str] = {

@@ -176,6 +176,19 @@ ROUTES: tuple[Route, ...] = (
         feature="context",
         body={"records": [{"type": "conversation", "id": "of-a-table-of-rights", "conversation": "c"}]},
     ),
+    *(
+        Route(
+            method=method,
+            path=f"/v1/graph/artifacts/{UUID(int=0)}/payload",
+            name="graph-payload",
+            scopes=("context",),
+            feature="context",
+            body=body,
+            ok=404,
+            code="not_found",
+        )
+        for method, body in (("PUT", {}), ("GET", None))
+    ),
     Route(
         method="GET",
         path="/v1/profiles/{profile}/agent-state",
@@ -401,6 +414,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:retention", any_of=(*_ERASURES, "place_hold", "lift_hold")),
     Page(name="console:reservations", any_of=("recover_history",)),
     Page(name="console:reservation_recover", any_of=("recover_history",), methods=_FORM),
+    Page(name="console:start"),
     Page(name="console:features"),
     Page(name="console:feature_change", any_of=("change_features",), methods=_FORM),
     Page(name="console:types", any_of=_READERS),

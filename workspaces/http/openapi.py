@@ -231,11 +231,14 @@ class RouteSchema(AutoSchema):
         yield from declared.parameters
 
     def _body(self, declared: Operation) -> dict[str, Any]:
-        content = {
-            "schema": self._schema(declared.body, is_answer=False),
-            "examples": _examples(declared, is_request=True),
-        }
-        return {"required": not declared.is_body_optional, "content": {_media_type(declared.body): content}}
+        content = self._content(declared, is_request=True)
+        return {"required": not declared.is_body_optional, "content": content}
+
+    def _content(self, declared: Operation, *, is_request: bool) -> dict[str, Any]:
+        shape = declared.body if is_request else declared.answer
+        schema = self._schema(shape, is_answer=not is_request)
+        content = {"schema": schema, "examples": _examples(declared, is_request=is_request)}
+        return {_media_type(shape): content}
 
     def _security(self) -> list[dict[str, list[str]]]:
         """Name the callers that may come, each with the scope or permission that it takes."""
@@ -246,15 +249,11 @@ class RouteSchema(AutoSchema):
         return list(_callers(self._needs))
 
     def _responses(self, declared: Operation) -> dict[str, Any]:
-        content = {
-            "schema": self._schema(declared.answer, is_answer=True),
-            "examples": _examples(declared, is_request=False),
-        }
         answers: dict[str, Any] = {
             str(status): {
                 "description": "Accepted, and not done yet." if status == 202 else "Done.",
                 "headers": self._headers(status),
-                "content": {_media_type(declared.answer): content},
+                "content": self._content(declared, is_request=False),
             }
             for status in declared.statuses
         }
@@ -345,7 +344,6 @@ def _callers(needs: Needs) -> Iterator[dict[str, list[str]]]:
 
 
 def _media_type(shape: Any) -> str:
-    """Give the media type of what has a shape: JSON, unless its schema says another."""
     return str(shape.get("contentMediaType", JSON_TYPE)) if isinstance(shape, dict) else JSON_TYPE
 
 
