@@ -4,6 +4,7 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
     "history.sweep": {"task": "history.tasks.sweep_history", "schedule": 60.0},
     "blobs.sweep": {"task": "assembly.tasks.sweep_blobs", "schedule": 600.0},
+    "graphs.sweep": {"task": "assembly.tasks.sweep_graphs", "schedule": 60.0},
     "packages.build": {"task": "privacy.tasks.build_packages", "schedule": 60.0},
     "packages.sweep": {"task": "privacy.tasks.sweep_packages", "schedule": 60.0},
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
