@@ -90,6 +90,7 @@ class Turn:
         self._is_known = False
         self._row: StateRow | None = None
         self.has_changed = False
+        self.has_begun = False
 
     @property
     def is_alone(self) -> bool:

@@ -65,7 +65,13 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
             Place("audit", "scroll-text", _("Audit log")),
         ),
     ),
-    (_("System"), (Place("reservations", "clock", _("Running decisions")),)),
+    (
+        _("System"),
+        (
+            Place("usage", "chart-line", _("Usage")),
+            Place("reservations", "clock", _("Running decisions")),
+        ),
+    ),
 )
 
 

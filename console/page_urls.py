@@ -22,6 +22,7 @@ from console.views import (
     retention,
     session,
     types,
+    usage,
 )
 
 app_name = "console"
@@ -136,6 +137,8 @@ urlpatterns = [
     path("w/<slug:slug>/audit/", audit.audit, name="audit"),
     path("w/<slug:slug>/audit/export/<slug:form>/", audit.audit_export, name="audit_export"),
     path("w/<slug:slug>/audit/<uuid:entry_id>/", audit.audit_entry, name="audit_entry"),
+    path("w/<slug:slug>/usage/", usage.usage, name="usage"),
+    path("w/<slug:slug>/usage/export/<slug:form>/", usage.usage_export, name="usage_export"),
     path("w/<slug:slug>/tokens/new/", me.token_new, name="token_new"),
     path("w/<slug:slug>/tokens/<uuid:token_id>/revoke/", me.token_revoke, name="token_revoke"),
 ]

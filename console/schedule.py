@@ -15,5 +15,6 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 60.0},
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},
+    "usage.forget": {"task": "workspaces.tasks.forget_usage", "schedule": 3600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }

@@ -4,7 +4,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from workspaces import access, outside
-from workspaces.services import answers, chains, checkpoints, encryption
+from workspaces.rules.usage import KEPT
+from workspaces.services import answers, chains, checkpoints, encryption, usage
 
 
 @shared_task(name="workspaces.tasks.forget_answers")
@@ -45,3 +46,13 @@ def verify_audit() -> None:
     """Verify every audit chain and note what was found, which the console shows (PR-22)."""
     for chain in checkpoints.every_chain():
         chains.verify_and_note(chain, now=timezone.now())
+
+
+@shared_task(name="workspaces.tasks.forget_usage")
+def forget_usage() -> None:
+    """Forget the numbers of hours that are older than 92 days, in every workspace that has some (CO-10)."""
+    now = timezone.now()
+    for workspace in access.workspaces_with("lastro_with_old_usage", now - KEPT):
+        with access.bound(workspace.id):
+            while usage.forget_old_hours(now=now) == usage.FORGOTTEN_AT_ONCE:
+                pass

@@ -13,7 +13,7 @@ from tests.factories import PASSWORD
 ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview"}
 LEADS_ON = {"workspace"}
 # What the browser keeps as a file, and shows no page of.
-FILES = {"erasure_receipt", "audit_export"}
+FILES = {"erasure_receipt", "audit_export", "usage_export"}
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):

@@ -416,6 +416,8 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:audit", any_of=("view_audit",)),
     Page(name="console:audit_export", any_of=("view_audit",)),
     Page(name="console:audit_entry", any_of=("view_audit",)),
+    Page(name="console:usage", any_of=("view_usage",)),
+    Page(name="console:usage_export", any_of=("view_usage",)),
     Page(name="console:token_new", methods=_FORM),
     Page(name="console:token_revoke", methods=_FORM),
 )

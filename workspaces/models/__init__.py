@@ -11,8 +11,10 @@ from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.outside import Outgoing
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
+from workspaces.models.runs import ScheduledRun
 from workspaces.models.signing import SigningKey
 from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
+from workspaces.models.usage import UsageHour
 
 __all__ = [
     "ApiKey",
@@ -40,10 +42,12 @@ __all__ = [
     "RememberedAnswer",
     "RetiredKey",
     "Role",
+    "ScheduledRun",
     "SigningKey",
     "Source",
     "TenantModel",
     "Tombstone",
+    "UsageHour",
     "Workspace",
     "WorkspaceNotBound",
     "WorkspaceRow",

@@ -1,0 +1,121 @@
+"""Usage: what the counters say, as plots, tables and files (CO-10)."""
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from console.charts import KEYS, Chart, charts
+from console.exports import TYPES, attachment, csv_lines, json_lines
+from console.pages import asked, here, workspace_page
+from console.rows import Tab
+from privacy.selectors.erasures import open_by_age
+from workspaces.rules.usage import SPANS, is_hourly
+
+READERS = ("view_usage",)
+BAR_WIDTH = 100
+
+
+class ChartView(msgspec.Struct, frozen=True):
+    """A chart with the addresses of its files."""
+
+    chart: Chart
+    exports: list[dict[str, str]]
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One bar: its label, its number, and its length of 100."""
+
+    label: str
+    count: int
+    late: int
+    length: int
+
+
+@require_safe
+@workspace_page(*READERS)
+def usage(request: Any) -> HttpResponse:
+    """Plot what was counted in a range, and list the same numbers beneath each plot."""
+    span, now = _span(request), timezone.now()
+    made = charts(span=span, now=now, zone=timezone.get_current_timezone())
+    context = {
+        "tabs": _tabs(request, span),
+        "span": span,
+        "is_hourly": is_hourly(span),
+        "charts": [_shown(request, chart, span) for chart in made],
+        "is_empty": all(chart.is_empty for chart in made),
+        "bars": _bars(now.date()),
+    }
+    return render(request, "console/usage.html", context)
+
+
+@require_safe
+@workspace_page(*READERS)
+def usage_export(request: Any, form: str) -> StreamingHttpResponse:
+    """Download the table of one chart, as CSV or as JSON Lines: the rows and columns of the page (CO-4)."""
+    key, span, now = asked(request, "chart") or KEYS[0], _span(request), timezone.now()
+    if form not in TYPES or key not in KEYS:
+        raise Http404
+    (chart,) = charts(span=span, now=now, zone=timezone.get_current_timezone(), only=(key,))
+    head = ["from", *(series.title for series in chart.series)]
+    cells = _cells(chart)
+    lines = (
+        csv_lines(head, cells)
+        if form == "csv"
+        else json_lines(dict(zip(head, row, strict=True)) for row in cells)
+    )
+    return attachment(
+        lines, name=f"usage-{request.workspace.slug}-{key}-{span}-{now:%Y%m%dT%H%M%SZ}", form=form
+    )
+
+
+def _span(request: Any) -> str:
+    span = asked(request, "range")
+    return span if span in SPANS else next(iter(SPANS))
+
+
+def _tabs(request: Any, span: str) -> list[Tab]:
+    titles = {"24h": _("24 hours"), "7d": _("7 days"), "30d": _("30 days")}
+    return [
+        Tab(title=titles[name], url=here(request, "usage", range=name), current=name == span)
+        for name in SPANS
+    ]
+
+
+def _shown(request: Any, chart: Chart, span: str) -> ChartView:
+    return ChartView(chart, exports_of(request, chart, span))
+
+
+def exports_of(request: Any, chart: Chart, span: str) -> list[dict[str, str]]:
+    """Give the addresses of a chart's files."""
+    labels = {"csv": _("CSV"), "jsonl": _("JSON Lines")}
+    return [
+        {"label": labels[form], "url": here(request, "usage_export", form, chart=chart.key, range=span)}
+        for form in TYPES
+    ]
+
+
+def _cells(chart: Chart) -> Iterator[list[Any]]:
+    for row in chart.rows:
+        yield [_moment(row.start), *row.values]
+
+
+def _moment(start: datetime) -> str:
+    return start.isoformat(timespec="seconds")
+
+
+def _bars(today: date) -> list[Bar]:
+    """Give the open requests for erasure by their age, from the requests themselves."""
+    titles = (_("Up to 7 days"), _("8 to 15 days"), _("16 to 30 days"), _("Over 30 days"))
+    ages = open_by_age(today)
+    most = max((age.count for age in ages), default=0) or 1
+    return [
+        Bar(title, age.count, age.late, round(BAR_WIDTH * age.count / most))
+        for title, age in zip(titles, ages, strict=True)
+    ]
