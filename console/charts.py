@@ -5,9 +5,11 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import msgspec
+from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from console.exports import TYPES, attachment, csv_lines, json_lines
 from workspaces.rules import usage as rules
 from workspaces.selectors.usage import Numbers, numbers
 
@@ -157,6 +159,20 @@ def charts(*, span: str, now: datetime, zone: tzinfo, only: Iterable[str] = KEYS
     counted = {name for kind in kinds for name in kind.counted}
     found = numbers(counted, span=span, since=starts[0], zone=zone)
     return [_chart(kind, starts, kind.lines(found)) for kind in kinds]
+
+
+def chart_file(chart: Chart | None, *, name: str, form: str, now: datetime) -> StreamingHttpResponse:
+    """Answer the table of a chart as CSV or as JSON Lines: the rows and columns of the page (CO-4)."""
+    if form not in TYPES:
+        raise Http404
+    head = ["from", *(series.title for series in chart.series)] if chart else ["from"]
+    cells = [[row.start.isoformat(timespec="seconds"), *row.values] for row in chart.rows] if chart else []
+    lines = (
+        csv_lines(head, cells)
+        if form == "csv"
+        else json_lines(dict(zip(head, row, strict=True)) for row in cells)
+    )
+    return attachment(lines, name=f"{name}-{now:%Y%m%dT%H%M%SZ}", form=form)
 
 
 def added(charts: Iterable[Chart]) -> Chart | None:

@@ -69,6 +69,7 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
         _("System"),
         (
             Place("usage", "chart-line", _("Usage")),
+            Place("jobs", "list-checks", _("Jobs")),
             Place("reservations", "clock", _("Running decisions")),
         ),
     ),

@@ -12,6 +12,7 @@ from console.views import (
     features,
     holds,
     home,
+    jobs,
     keys,
     me,
     packages,
@@ -29,6 +30,7 @@ app_name = "console"
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("requests/<slug:form>/", home.home_export, name="home_export"),
     path("sign-in/", session.sign_in, name="sign_in"),
     path("sign-out/", session.sign_out, name="sign_out"),
     path("invitation/<str:token>/", session.invitation, name="invitation"),
@@ -139,6 +141,8 @@ urlpatterns = [
     path("w/<slug:slug>/audit/<uuid:entry_id>/", audit.audit_entry, name="audit_entry"),
     path("w/<slug:slug>/usage/", usage.usage, name="usage"),
     path("w/<slug:slug>/usage/export/<slug:form>/", usage.usage_export, name="usage_export"),
+    path("w/<slug:slug>/jobs/", jobs.jobs, name="jobs"),
+    path("w/<slug:slug>/jobs/<slug:job_name>/", jobs.job, name="job"),
     path("w/<slug:slug>/tokens/new/", me.token_new, name="token_new"),
     path("w/<slug:slug>/tokens/<uuid:token_id>/revoke/", me.token_revoke, name="token_revoke"),
 ]

@@ -1,7 +1,6 @@
 """Usage: what the counters say, as plots, tables and files (CO-10)."""
 
-from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -11,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.charts import KEYS, Chart, charts
-from console.exports import TYPES, attachment, csv_lines, json_lines
+from console.charts import KEYS, Chart, chart_file, charts
+from console.exports import TYPES
 from console.pages import asked, here, workspace_page
 from console.rows import Tab
 from privacy.selectors.erasures import open_by_age
@@ -60,19 +59,10 @@ def usage(request: Any) -> HttpResponse:
 def usage_export(request: Any, form: str) -> StreamingHttpResponse:
     """Download the table of one chart, as CSV or as JSON Lines: the rows and columns of the page (CO-4)."""
     key, span, now = asked(request, "chart") or KEYS[0], _span(request), timezone.now()
-    if form not in TYPES or key not in KEYS:
+    if key not in KEYS:
         raise Http404
     (chart,) = charts(span=span, now=now, zone=timezone.get_current_timezone(), only=(key,))
-    head = ["from", *(series.title for series in chart.series)]
-    cells = _cells(chart)
-    lines = (
-        csv_lines(head, cells)
-        if form == "csv"
-        else json_lines(dict(zip(head, row, strict=True)) for row in cells)
-    )
-    return attachment(
-        lines, name=f"usage-{request.workspace.slug}-{key}-{span}-{now:%Y%m%dT%H%M%SZ}", form=form
-    )
+    return chart_file(chart, name=f"usage-{request.workspace.slug}-{key}-{span}", form=form, now=now)
 
 
 def _span(request: Any) -> str:
@@ -89,25 +79,16 @@ def _tabs(request: Any, span: str) -> list[Tab]:
 
 
 def _shown(request: Any, chart: Chart, span: str) -> ChartView:
-    return ChartView(chart, exports_of(request, chart, span))
+    return ChartView(chart, _exports(request, chart, span))
 
 
-def exports_of(request: Any, chart: Chart, span: str) -> list[dict[str, str]]:
+def _exports(request: Any, chart: Chart, span: str) -> list[dict[str, str]]:
     """Give the addresses of a chart's files."""
     labels = {"csv": _("CSV"), "jsonl": _("JSON Lines")}
     return [
         {"label": labels[form], "url": here(request, "usage_export", form, chart=chart.key, range=span)}
         for form in TYPES
     ]
-
-
-def _cells(chart: Chart) -> Iterator[list[Any]]:
-    for row in chart.rows:
-        yield [_moment(row.start), *row.values]
-
-
-def _moment(start: datetime) -> str:
-    return start.isoformat(timespec="seconds")
 
 
 def _bars(today: date) -> list[Bar]:

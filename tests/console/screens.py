@@ -69,6 +69,7 @@ def _house(demo: dict[str, Any]) -> Any:
     """Describe the demo's workspace as the tests describe theirs."""
     from django.utils import timezone
 
+    from agentstate.models import SweepRun
     from tests import factories
     from tests.console.house import (
         EVERY_ROLE,
@@ -76,6 +77,7 @@ def _house(demo: dict[str, Any]) -> Any:
         House,
         ask_and_hold,
         ask_for_a_change,
+        count_a_month,
         keep_sessions,
     )
     from tests.privacy.packages import package_of
@@ -94,6 +96,7 @@ def _house(demo: dict[str, Any]) -> Any:
     with access.bound(quiet.id):
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
     package = package_of(workspace)
+    count_a_month(workspace)
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": "+5511912345678"})
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id
@@ -124,6 +127,7 @@ def _house(demo: dict[str, Any]) -> Any:
             reserved=reserved,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            job=f"states-{SweepRun.objects.latest('id').id}",
             scope=scope_of(workspace, kind="conversation", id="c-1").hash.hex(),
         )
 

@@ -362,6 +362,7 @@ _READERS = ("propose_documents", "approve_documents", "publish_documents", "view
 
 _ERASURES = ("request_erasure", "approve_erasure")
 _ASKED = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
+_JOBS = ("view_usage", *_ERASURES, "build_package")
 
 PAGES: tuple[Page, ...] = (
     Page(name="console:workspace", ok=303),
@@ -418,12 +419,15 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:audit_entry", any_of=("view_audit",)),
     Page(name="console:usage", any_of=("view_usage",)),
     Page(name="console:usage_export", any_of=("view_usage",)),
+    Page(name="console:jobs", any_of=_JOBS),
+    Page(name="console:job", any_of=_JOBS),
     Page(name="console:token_new", methods=_FORM),
     Page(name="console:token_revoke", methods=_FORM),
 )
 
 PERSONAL: dict[str, str] = {
     "console:home": "Every person sees the workspaces that are theirs.",
+    "console:home_export": "It holds the numbers of the overview, of the workspaces whose usage the person sees.",
     "console:me": "Every person has a profile of their own.",
     "console:features_matrix": "It shows the workspaces that are theirs.",
 }

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import pairwise
 from threading import Event, Thread
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -159,7 +161,7 @@ def test_old_hours_are_forgotten(aurora: WorkspaceRef) -> None:
 
 @given(
     st.sampled_from(sorted(rules.SPANS)),
-    st.datetimes(datetime(2000, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC)),
+    st.integers(946_684_800, 2_840_140_800).map(partial(datetime.fromtimestamp, tz=UTC)),
     st.sampled_from(ZONES),
 )
 def test_ranges_have_no_gap_and_end_now(span: str, now: datetime, name: str) -> None:
@@ -168,7 +170,7 @@ def test_ranges_have_no_gap_and_end_now(span: str, now: datetime, name: str) -> 
     starts = rules.starts(span, now=now, zone=zone)
     assert len(starts) == rules.SPANS[span]
     instants = [start.astimezone(UTC) for start in starts]
-    steps = {(after - before) for before, after in zip(instants, instants[1:], strict=False)}
+    steps = {(after - before) for before, after in pairwise(instants)}
     if rules.is_hourly(span):
         assert steps == {timedelta(hours=1)}
     else:

@@ -7,7 +7,7 @@
   const short = new Intl.NumberFormat(root.lang, { notation: "compact" });
   const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 5], [4, 2, 4, 6]];
   const whole = [1, 2, 5].flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power)).sort((a, b) => a - b);
-  const height = 200;
+  const height = 190;
   const plots = [];
 
   function colour(element, name) {
@@ -31,7 +31,7 @@
 
   function axes(box, labels) {
     return [
-      axis(box, { space: 56, incrs: [1, 2, 3, 4, 6, 7, 12], values: (_, splits) => splits.map((at) => labels[at] ?? "") }),
+      axis(box, { size: 30, space: 56, incrs: [1, 2, 3, 4, 6, 7, 12], values: (_, splits) => splits.map((at) => labels[at] ?? "") }),
       axis(box, { size: 56, incrs: whole, values: (_, splits) => splits.map((value) => short.format(value)) }),
     ];
   }
