@@ -18,3 +18,6 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "usage.forget": {"task": "workspaces.tasks.forget_usage", "schedule": 3600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }
+
+SCHEDULED = {str(entry["task"]): float(str(entry["schedule"])) for entry in SCHEDULE.values()}
+"""Every scheduled task, with the seconds from one run to the next."""

@@ -21,7 +21,7 @@ MAX_LINES = {"tests": 600}
 MAX_LINES_OF_CODE = 400
 
 PROCESS_BOUNDARIES: dict[str, str] = {
-    "console/health.py": "Each transport of the broker raises exceptions of its own.",
+    "console/parts.py": "Each transport of the broker raises exceptions of its own.",
     "workspaces/http/hot.py": "It answers a request, as the dispatch of REST framework does.",
 }
 """Where any exception may be caught, and why."""
@@ -33,7 +33,8 @@ OWN_SQL: dict[str, str] = {
     "workspaces/rehashing.py": "The functions that move a name in every table at once (PL-12).",
     "workspaces/audit.py": "The walk along one chain, by its workspace and below row-level security, as text (PR-22).",
     "workspaces/services/chains.py": "The owner's function that removes the beginning of a chain (PR-22).",
-    "console/health.py": "SELECT 1.",
+    "workspaces/services/usage.py": "Adds to the numbers of the bound workspace (CO-10).",
+    "console/parts.py": "SELECT 1, and the database's version.",
 }
 """Where SQL is written by hand, and what it asks."""
 

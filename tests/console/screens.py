@@ -79,6 +79,7 @@ def _house(demo: dict[str, Any]) -> Any:
         ask_for_a_change,
         count_a_month,
         keep_sessions,
+        run_schedule,
     )
     from tests.privacy.packages import package_of
     from workspaces import access
@@ -97,6 +98,7 @@ def _house(demo: dict[str, Any]) -> Any:
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
     package = package_of(workspace)
     count_a_month(workspace)
+    run_schedule()
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": "+5511912345678"})
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from html import unescape
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -63,8 +64,9 @@ def erase(workspace: WorkspaceRef, *, run: bool, hold: bool = False) -> ErasureR
 def sweep(workspace: WorkspaceRef, count: int) -> None:
     """Note so many runs of each sweep, two of them at each moment."""
     now = timezone.now()
+    models: tuple[Any, ...] = (SweepRun, HistorySweep, GraphSweep)
     with access.bound(workspace.id):
-        for model in (SweepRun, HistorySweep, GraphSweep):
+        for model in models:
             model.objects.bulk_create(
                 model(began_at=now, ended_at=now - timedelta(minutes=number // 2), removed={"states": number})
                 for number in range(count)

@@ -433,6 +433,9 @@ PERSONAL: dict[str, str] = {
 }
 """Pages that belong to a person and no workspace: everybody who is signed in, the way to the sign-in (302) else."""
 
+OPERATORS: dict[str, tuple[str, ...]] = {"console:health": ("view_usage", "manage_workspace")}
+"""Pages of the deployment, for who holds one of the permissions in any workspace; 403 to others, 302 to nobody."""
+
 OPEN_PAGES: dict[str, str] = {
     "console:sign_in": "It is where people sign in.",
     "console:sign_out": "It ends a session, if there is one.",
