@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from console.navigation import navigation
-from console.overview import ERASURE_READERS, MAX_COUNT, waiting_for
+from console.presenters.overview import ERASURE_READERS, MAX_COUNT, waiting_for
 from privacy.selectors import erasures
 from workspaces import access
 from workspaces.models import Person

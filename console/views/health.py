@@ -21,7 +21,6 @@ from workspaces.models.audit import ChainHead
 from workspaces.selectors.audit import chain_head
 from workspaces.types import WorkspaceRef
 
-OPERATORS = ("view_usage", "manage_workspace")
 LATE_AFTER_RUNS = 3
 SLACK = timedelta(minutes=2)
 MAX_WAITING = 1000
@@ -80,7 +79,7 @@ class Leaving(msgspec.Struct, frozen=True):
 
 
 @require_safe
-@operators_page(*OPERATORS)
+@operators_page("view_usage", "manage_workspace")
 def health(request: Any) -> HttpResponse:
     """Show whether everything is there and at work; of workspaces only those of the person are named."""
     now = timezone.now()
@@ -146,11 +145,11 @@ def _chain(title: str, head: ChainHead | None) -> ChainRow:
 def _leaving(now: datetime) -> Leaving:
     waiting = Outgoing.objects.order_by("id")
     oldest, count = waiting.first(), waiting[: MAX_WAITING + 1].count()
-    badge = "off" if not outside.is_set_up() else "late" if outside.is_late(now=now) else "success"
+    state = "late" if outside.is_late(now=now) else "pending" if count else "success"
     return Leaving(
         is_set_up=outside.is_set_up(),
         waiting=f"{MAX_WAITING:,}+" if count > MAX_WAITING else count,
         oldest_at=oldest.made_at if oldest else None,
         attempts=oldest.attempts if oldest else 0,
-        badge=badge,
+        badge=state if outside.is_set_up() else "off",
     )

@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.charts import chart_file
-from console.features import TITLES
 from console.navigation import first_url
-from console.overview import Glance, glance, recent_changes, requests_of, tiles
 from console.pages import personal_page, see_other, workspace_page
+from console.presenters.charts import chart_file
+from console.presenters.features import TITLES
+from console.presenters.overview import Glance, glance, recent_changes, requests_of, tiles
 from workspaces import access, documents
 from workspaces.models import Person
 from workspaces.rules.rights import ROLE_TITLES
@@ -53,6 +53,7 @@ def home(request: Any) -> HttpResponse:
         "changes": recent_changes(seen),
         "chart": requests,
         "is_hourly": True,
+        "health_url": reverse("console:health") if any(one.operates for one in seen) else "",
         "exports": [
             {"label": _("CSV"), "url": reverse("console:home_export", args=["csv"])},
             {"label": _("JSON Lines"), "url": reverse("console:home_export", args=["jsonl"])},

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from console.pages import asked, forbidden, here, workspace_page
-from console.rows import Fact, Filter
+from console.presenters.rows import Fact, Filter
 from console.views.erasures import KIND_TITLES, STEP_TITLES
 from console.views.packages import BADGES as PACKAGE_BADGES
 from privacy.models import ErasureRequest, ErasureStep, PackageRun
@@ -125,15 +125,14 @@ def _by_kind(kind: str, seen: list[str]) -> Filter:
 
 
 def _row(request: Any, found: Job) -> JobRow:
-    status = _status(found)
     return JobRow(
         title=TITLES[found.kind],
         reference=_reference(found),
-        badge=PACKAGE_BADGES.get(status, status),
+        badge=_badge(found),
         progress=_progress(found),
         at=found.at,
         by=_by(found),
-        is_moving=status in MOVING,
+        is_moving=_status(found) in MOVING,
         name=found.name,
         url=here(request, "job", found.name),
     )
@@ -146,6 +145,13 @@ def _status(found: Job) -> str:
         case PackageRun():
             return found.row.status_at(timezone.now())
     return "success"
+
+
+def _badge(found: Job) -> str:
+    """Give the status word; an approved erasure that has not begun can only wait for a hold."""
+    status = _status(found)
+    is_held = status == "approved" and found.row.erasure_id is None
+    return "blocked" if is_held else PACKAGE_BADGES.get(status, status)
 
 
 def _reference(found: Job) -> str:

@@ -10,10 +10,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.charts import KEYS, Chart, chart_file, charts
-from console.exports import TYPES
 from console.pages import asked, here, workspace_page
-from console.rows import Tab
+from console.presenters.charts import KEYS, Chart, chart_file, charts
+from console.presenters.exports import TYPES
+from console.presenters.rows import Tab
 from privacy.selectors.erasures import open_by_age
 from workspaces.rules.usage import SPANS, is_hourly
 

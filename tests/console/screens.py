@@ -1,6 +1,6 @@
 """Pictures of every page, as `make screens` takes them: the demo's workspace after its conversation (CO-14).
 
-python -m console.embedded run -- python -m tests.console.screens [part of a name]
+python -m console.embedded run -- python -m tests.console.screens [part of a name, or several with commas]
 """
 
 import json
@@ -146,7 +146,7 @@ def _take_all(house: Any, url: str, wanted: str) -> None:
             for theme in THEMES:
                 visits, pages = Visits(browser, url), dict[str, Page]()
                 for number, sight in enumerate(sights()):
-                    if wanted not in sight.name:
+                    if not any(word in sight.name for word in wanted.split(",")):
                         continue
                     if sight.who not in pages:
                         pages[sight.who] = visits.open(house.people.get(sight.who), theme=theme, width=width)

@@ -199,7 +199,7 @@ UNION SELECT 'index', indexdef FROM pg_indexes WHERE schemaname = 'public'
 UNION SELECT 'constraint', conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
        WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
 UNION SELECT 'trigger', tgrelid::regclass || ' ' || tgname FROM pg_trigger WHERE NOT tgisinternal
-UNION SELECT 'function', proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+UNION SELECT 'function', proname || ' ' || md5(prosrc) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 """
 
 

@@ -9,7 +9,7 @@ from django.http import Http404, StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from console.exports import TYPES, attachment, csv_lines, json_lines
+from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
 from workspaces.rules import usage as rules
 from workspaces.selectors.usage import Numbers, numbers
 

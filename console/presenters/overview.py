@@ -10,8 +10,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.charts import Chart, added, charts
-from console.rows import Change, object_words
+from console.presenters.charts import Chart, added, charts
+from console.presenters.rows import Change, object_words
 from privacy.selectors import erasures
 from workspaces.models import Person
 from workspaces.rules import approvals as rules
@@ -24,6 +24,8 @@ from workspaces.types import WorkspaceRef
 WEEK = timedelta(days=7)
 SHOWN_CHANGES = 8
 MAX_COUNT = 99
+OPERATORS = frozenset({"view_usage", "manage_workspace"})
+"""One of these opens the page Health."""
 ERASURE_READERS = frozenset({"request_erasure", "approve_erasure"})
 
 
@@ -47,6 +49,7 @@ class Glance(msgspec.Struct, frozen=True):
     features: int
     keys: int | None
     requests: Chart | None
+    operates: bool
     changes: list[Change] | None
 
 
@@ -65,6 +68,7 @@ def glance(
         features=entries(AuditFilter(act="feature.*", since=now - WEEK))[:MAX_COUNT].count(),
         keys=expiring_keys(now=now, until=now + WEEK)[:MAX_COUNT].count() if "manage_keys" in may else None,
         requests=shown[0],
+        operates=not may.isdisjoint(OPERATORS),
         changes=_changes(workspace, since=now - WEEK) if "view_audit" in may else None,
     )
 
