@@ -14,6 +14,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from tests import factories
 from tests.api import InProcess, OverHttp
@@ -109,6 +110,16 @@ def test_who_is_not_known_counts_for_no_workspace(aurora: WorkspaceRef, boreal: 
     InProcess(factories.make_key(aurora)).read(factories.scope())
     assert kept(aurora) == {("request", "2xx"): 1}
     assert kept(boreal) == {}
+
+
+@pytest.mark.parametrize("reads_before", [0, 1])
+def test_a_caller_who_is_limited_counts(aurora: WorkspaceRef, settings: Settings, reads_before: int) -> None:
+    """CO-10, PL-5: what the limit of a key refuses counts for its workspace, whether or not the key was met before."""
+    agent = InProcess(factories.make_key(aurora))
+    settings.RATE_LIMITS = {"key": (0.01, 1), "address": (1000, 2000)}
+    answers = [agent.read(factories.scope()).status for _ in range(2 + reads_before)]
+    assert answers == [200] + [429] * (1 + reads_before)
+    assert kept(aurora)[("refusal", "rate_limited")] == 1 + reads_before
 
 
 def test_nothing_that_was_sent_is_in_the_numbers(aurora: WorkspaceRef) -> None:
