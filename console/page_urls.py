@@ -23,6 +23,7 @@ from console.views import (
     reservations,
     retention,
     session,
+    start,
     types,
     usage,
 )
@@ -110,6 +111,7 @@ urlpatterns = [
         reservations.reservation_recover,
         name="reservation_recover",
     ),
+    path("w/<slug:slug>/start/", start.start, name="start"),
     path("w/<slug:slug>/features/", features.features, name="features"),
     path("w/<slug:slug>/features/<slug:key>/change/", features.feature_change, name="feature_change"),
     path("w/<slug:slug>/types/", types.types, name="types"),

@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.navigation import first_url
-from console.pages import personal_page, see_other, workspace_page
+from console.pages import here, personal_page, see_other, workspace_page
 from console.presenters.charts import chart_file
 from console.presenters.features import TITLES
 from console.presenters.overview import Glance, glance, recent_changes, requests_of, tiles
+from console.presenters.start import is_empty
 from workspaces import access, documents
 from workspaces.models import Person
 from workspaces.rules.rights import ROLE_TITLES
@@ -72,7 +73,9 @@ def home_export(request: Any, form: str) -> StreamingHttpResponse:
 
 @workspace_page()
 def workspace(request: Any) -> HttpResponse:
-    """Lead to the first page of the workspace that the person may open."""
+    """Lead to the first page of the workspace that the person may open; of an empty one, to the first steps."""
+    if is_empty():
+        return see_other(here(request, "start"))
     return see_other(first_url(request.workspace, request.may))
 
 
