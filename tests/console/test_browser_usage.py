@@ -1,6 +1,7 @@
 """Plots and live progress in a real browser: the policy kept, the numbers in the table, all of it without scripts."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -21,7 +22,7 @@ INK = """box => [...box.querySelectorAll("canvas")].some((canvas) =>
   canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0))"""
 
 
-def open_usage(house: House, visits: Visits, **context: bool) -> Page:
+def open_usage(house: House, visits: Visits, **context: Any) -> Page:
     page = visits.open(house.people[EVERY_ROLE], **context)
     page.goto(house.address("usage"))
     return page
