@@ -15,7 +15,7 @@ from agentstate.hotstates import Held, Turn
 from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
-from agentstate.services import erasures
+from agentstate.services import erasures, usage
 from agentstate.services.lives import entomb
 from agentstate.types import (
     Draft,
@@ -35,10 +35,8 @@ from workspaces.models import Handle
 from workspaces.postgresql.calls import NotSent
 from workspaces.rules import json
 from workspaces.rules.handles import Handle as HandleValue
-from workspaces.rules.usage import NOT_STORED, STATE, WRITE
 from workspaces.scopes import Scope, scope_of
 from workspaces.selectors.profiles import handle_hash, known_handle
-from workspaces.services import usage
 from workspaces.services.profiles import handle_of
 from workspaces.types import Caller, Key, WorkspaceRef
 
@@ -92,9 +90,8 @@ def store_state(
         stored = None
         if documents_seen is not None and turn.is_alone:
             stored = _store_at_once(turn, caller, write, documents_seen, now=now)
-        answer = stored or _store_in_order(turn, caller, write, now=now)
-    _count(turn, answer, agent=write.agent, now=now)
-    return answer
+        stored = stored or _store_in_order(turn, caller, write, now=now)
+    return usage.counted(turn, stored, agent=write.agent, now=now)
 
 
 def delete_state(
@@ -202,20 +199,8 @@ def _store(turn: Turn, attempt: _Attempt, draft: Draft, decided_by: Live) -> Sto
         if attempt.row is None or row.data_key_id != attempt.row.data_key_id:
             destroy_keys(attempt.workspace, row.data_key_id)
         return None
-    turn.leaves(row, changed=True)
-    turn.has_begun = not attempt.life.is_live
+    turn.leaves(row, changed=True, begun=not attempt.life.is_live)
     return StoredState(stored=True, version=row.version, masked=draft.masked, epoch=row.epoch)
-
-
-def _count(turn: Turn, answer: StoredState, *, agent: str, now: datetime) -> None:
-    """Count what a write came to; one that was sent again and had been stored before is no second one (CO-10)."""
-    workspace_id = turn.place.workspace.id
-    if turn.has_changed:
-        usage.count(workspace_id, WRITE, agent, now=now)
-    if turn.has_begun:
-        usage.count(workspace_id, STATE, agent, now=now)
-    if answer.reason is not None:
-        usage.count(workspace_id, NOT_STORED, answer.reason, now=now)
 
 
 def _is_simple(place: Place, write: StateWrite, row: StateRow | None) -> bool:

@@ -42,4 +42,4 @@ def starts(span: str, *, now: datetime, zone: tzinfo) -> list[datetime]:
         return [start_of(hour).astimezone(zone) for hour in range(last - count + 1, last + 1)]
     today = now.astimezone(zone).date()
     days = (today - timedelta(days=back) for back in reversed(range(count)))
-    return [datetime.combine(day, time(), zone) for day in days]
+    return [datetime.combine(day, time.min, zone) for day in days]
