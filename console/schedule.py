@@ -18,5 +18,9 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},
     "sessions.forget": {"task": "workspaces.tasks.forget_sessions", "schedule": 3600.0},
+    "usage.forget": {"task": "workspaces.tasks.forget_usage", "schedule": 3600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }
+
+SCHEDULED = {str(entry["task"]): float(str(entry["schedule"])) for entry in SCHEDULE.values()}
+"""Every scheduled task, with the seconds from one run to the next."""

@@ -24,6 +24,15 @@ from workspaces.selectors.profiles import handles_named, known_handle, profiles
 from workspaces.types import Actor, WorkspaceRef
 
 CLOSE_DAYS = 7
+AGES = (0, 8, 16, 31)
+"""In days, where each age of open requests begins."""
+
+
+class Age(msgspec.Struct, frozen=True):
+    """The open requests of one age: how many, and how many of them are past their deadline."""
+
+    count: int
+    late: int
 
 
 class Covered(msgspec.Struct, frozen=True):
@@ -62,6 +71,19 @@ def ended_requests() -> QuerySet[ErasureRequest]:
 def close_to_due(today: date) -> QuerySet[ErasureRequest]:
     """List open requests whose legal deadline is near or past (PR-17)."""
     return open_requests().filter(due_on__lte=close_day(today))
+
+
+def open_by_age(today: date) -> list[Age]:
+    """Count the open requests that were asked up to 7, 15, 30 and more days ago, and which of them are late."""
+    counts: dict[str, Count] = {}
+    for number, (youngest, oldest) in enumerate(zip(AGES, (*AGES[1:], None), strict=True)):
+        asked = Q(requested_at__date__lte=today - timedelta(days=youngest))
+        if oldest is not None:
+            asked &= Q(requested_at__date__gt=today - timedelta(days=oldest))
+        counts[f"count_{number}"] = Count("id", filter=asked)
+        counts[f"late_{number}"] = Count("id", filter=asked & Q(due_on__lt=today))
+    found = open_requests().aggregate(**counts)
+    return [Age(found[f"count_{number}"], found[f"late_{number}"]) for number in range(len(AGES))]
 
 
 def close_day(today: date) -> date:
