@@ -255,12 +255,9 @@ class AsyncRun(Running):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        end = self.end(error)
-        if error is not None:
-            # Whatever came of the run is raised, and not what comes of its record.
-            self.calls.keep(Answer((end,)))
-            return
-        await awaited(self.calls.record([end]))
+        ended = self.calls.keep(Answer((self.end(error),)))
+        if error is None:
+            await awaited(ended)
 
     async def call(
         self,

@@ -49,15 +49,20 @@ class Queue:
     def batch(self, conversation: str, *, alone: bool = False) -> tuple[Unit, ...]:
         """Give the next units of a conversation that go out together; `alone`: the first by itself."""
         with self._lock:
-            lane = self._lanes.get(conversation)
             found: list[Unit] = []
             records = size = 0
-            for unit in lane.units if lane else ():
+            for unit in self.units(conversation):
                 records, size = records + len(unit.records), size + unit.size
                 if found and (alone or records > MAX_RECORDS or size > BATCH_BYTES):
                     break
                 found.append(unit)
             return tuple(found)
+
+    def units(self, conversation: str) -> tuple[Unit, ...]:
+        """Give everything of a conversation that waits, in order."""
+        with self._lock:
+            lane = self._lanes.get(conversation)
+            return tuple(lane.units) if lane else ()
 
     def remove(self, units: Sequence[Unit]) -> None:
         """End the first units of a conversation."""
@@ -104,8 +109,7 @@ class Queue:
         with self._lock:
             if conversation is None:
                 return self._records
-            lane = self._lanes.get(conversation)
-            return sum(len(unit.records) for unit in lane.units) if lane else 0
+            return sum(len(unit.records) for unit in self.units(conversation))
 
     def refuse(self, refused: Refused) -> None:
         """Keep what became of records that are not stored; the oldest such word gives way."""

@@ -66,8 +66,9 @@ class Recorder:
             await asyncio.wait(waited, timeout=max(deadline - time.monotonic(), 0.0))
         if not all(one.done() for one in waited):
             _mark_late(lanes)
-            return Recorded(pending=True)
-        return Recorded(tuple(stored for one in waited for stored in one.result().stored))
+        found = [one.result() if one.done() else Recorded(pending=True) for one in waited]
+        stored = tuple(stored for one in found for stored in one.stored)
+        return Recorded(stored, pending=any(one.pending for one in found))
 
     async def kept(self, units: Sequence[Unit], *, deadline: float) -> Recorded:
         """Wait as `settled` does; a refusal is told by the queue alone, since what the records tell has happened."""
@@ -152,7 +153,7 @@ class Recorder:
     def _answered(self, units: Sequence[Unit], verdict: Verdict) -> bool:
         """Keep what became of units that were sent; tell whether the next ones may follow."""
         if verdict.meaning == "later" or (verdict.meaning == "strange" and self._is_late(units[0])):
-            self._give_back(units[0], verdict)
+            self._give_back(units[0].conversation, verdict)
             return False
         if verdict.meaning == "done":
             self._store(units, stored_of(verdict.value))
@@ -173,7 +174,7 @@ class Recorder:
             self._leave_out(unit, number)
             return
         self._queue.remove([unit])
-        if unit.settled.set_running_or_notify_cancel():
+        if not unit.settled.done() and unit.settled.set_running_or_notify_cancel():
             unit.settled.set_exception(verdict.error)
         self._queue.refuse(refused_of(unit, verdict))
         log.warning(
@@ -196,15 +197,17 @@ class Recorder:
         lane = self._queue.lane(unit.conversation)
         return lane is not None and lane.is_late
 
-    def _give_back(self, unit: Unit, verdict: Verdict) -> None:
-        lane = self._queue.lane(unit.conversation)
+    def _give_back(self, conversation: str, verdict: Verdict) -> None:
+        """Try again later, and let nobody wait for it."""
+        chance = self._chances.random()
+        lane = self._queue.lane(conversation)
         if lane is not None:
             lane.tries += 1
             lane.is_late = True
-            chance = self._chances.random()
-            lane.due_at = time.monotonic() + self._backoff.pause(
-                lane.tries, chance=chance, asked=verdict.wait
-            )
+            pause = self._backoff.pause(lane.tries, chance=chance, asked=verdict.wait)
+            lane.due_at = time.monotonic() + pause
+        for unit in self._queue.units(conversation):
+            _tell(unit, Recorded(pending=True))
 
 
 def refused_of(unit: Unit, verdict: Verdict) -> Refused:
@@ -231,7 +234,8 @@ def _mark_late(lanes: Sequence[Lane]) -> None:
 
 
 def _tell(unit: Unit, recorded: Recorded) -> None:
-    if unit.settled.set_running_or_notify_cancel():
+    """Tell who waits for a unit, if nobody told that it is late."""
+    if not unit.settled.done() and unit.settled.set_running_or_notify_cancel():
         unit.settled.set_result(recorded)
 
 
