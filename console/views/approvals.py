@@ -11,7 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.approvals import (
+from console.forms.approvals import DecisionForm, FourEyesForm
+from console.pages import asked, dialog, done, here, workspace_page
+from console.presenters.approvals import (
     ACTS,
     KIND_TITLES,
     READERS,
@@ -23,10 +25,8 @@ from console.approvals import (
     status_of,
     why_not,
 )
-from console.changes import changes_of
-from console.forms import DecisionForm, FourEyesForm
-from console.pages import asked, dialog, done, here, workspace_page
-from console.rows import Fact, Tab
+from console.presenters.changes import changes_of
+from console.presenters.rows import Fact, Tab
 from privacy.selectors.approvals import four_eyes as setting_of
 from privacy.services import approvals as gate
 from workspaces import access

@@ -11,9 +11,9 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.exports import TYPES, attachment, csv_lines, json_lines
 from console.pages import actor, asked, here, workspace_page
-from console.rows import AuditRow, Fact, Filter, named, object_words, result_status
+from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
+from console.presenters.rows import AuditRow, Fact, Filter, named, object_words, result_status
 from workspaces import access
 from workspaces.audit import hashed_members, is_in_place
 from workspaces.models import AuditEntry

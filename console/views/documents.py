@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from console.approvals import waiting_for
-from console.changes import changes_of
-from console.forms import MaskingForm
+from console.forms.documents import MaskingForm
 from console.pages import asked_version, here, see_other, workspace_page
-from console.rows import Tab
+from console.presenters.approvals import waiting_for
+from console.presenters.changes import changes_of
+from console.presenters.rows import Tab
 from privacy.rules.documents import require_kind
 from workspaces import access, documents
 from workspaces.models import Document

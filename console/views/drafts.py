@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from console.approvals import carried_out
-from console.effects import check_of
-from console.forms import DraftForm, TypesDraftForm
+from console.forms.documents import DraftForm, TypesDraftForm
 from console.pages import actor, here, workspace_page
+from console.presenters.approvals import carried_out
+from console.presenters.effects import check_of
 from console.views.documents import EDITED, head_of, indented, live_version
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import preview

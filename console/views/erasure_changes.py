@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from console.forms.base import ReasonForm
+from console.forms.erasures import EraseForm, EraseScopeForm, ErasureForm, RefuseForm, WhomForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
-from console.privacy_forms import EraseForm, EraseScopeForm, ErasureForm, ReasonForm, RefuseForm, WhomForm
 from console.views.erasures import READERS, hold_lines, longer_due, row_of, url_of, why_not
 from privacy.models import ErasureRequest
 from privacy.selectors import erasures as selectors

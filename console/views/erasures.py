@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from console.changes import changes_of
 from console.pages import actor, asked, here, workspace_page
-from console.rows import Fact, Filter, Tab
+from console.presenters.changes import changes_of
+from console.presenters.rows import Fact, Filter, Tab
 from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import deadlines
 from privacy.selectors import erasures as selectors

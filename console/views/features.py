@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.approvals import carried_out, waiting_for
-from console.changes import changes_of
-from console.features import TITLES, FeatureTitle, title_of
-from console.forms import FeatureForm
+from console.forms.features import FeatureForm
 from console.pages import actor, dialog, here, workspace_page
+from console.presenters.approvals import carried_out, waiting_for
+from console.presenters.changes import changes_of
+from console.presenters.features import TITLES, FeatureTitle, title_of
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import feature_effects
 from privacy.services.approvals import change_document

@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.changes import changes_of
-from console.forms import ProblemForm
+from console.forms.base import ProblemForm, ReasonForm
+from console.forms.holds import HoldForm, ProfileHoldForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
-from console.privacy_forms import HoldForm, ProfileHoldForm, ReasonForm
-from console.rows import Filter
+from console.presenters.changes import changes_of
+from console.presenters.rows import Filter
 from privacy.selectors import holds as selectors
 from privacy.services import holds as services
 from privacy.services.holds import HoldWish

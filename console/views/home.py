@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from console.features import TITLES
 from console.navigation import first_url
 from console.pages import personal_page, see_other, workspace_page
+from console.presenters.features import TITLES
 from workspaces import access, documents
 from workspaces.models import Person
 from workspaces.rules.rights import ROLE_TITLES

@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.changes import changes_of
-from console.forms import KeyForm, RevokeForm, RotateForm
+from console.forms.keys import KeyForm, RevokeForm, RotateForm
 from console.pages import actor, dialog, done, here, workspace_page
-from console.rows import Filter, KeyRow
+from console.presenters.changes import changes_of
+from console.presenters.rows import Filter, KeyRow
 from workspaces import access
 from workspaces.errors import InvalidInput
 from workspaces.models import ApiKey

@@ -14,9 +14,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from console.forms import ConfirmForm, MeForm, TokenForm
+from console.forms.base import ConfirmForm
+from console.forms.me import MeForm, TokenForm
 from console.pages import actor, dialog, done, personal_page, see_other, workspace_page
-from console.rows import KeyRow, Tab
+from console.presenters.rows import KeyRow, Tab
 from console.views.keys import prefix_of, status_of
 from workspaces import access
 from workspaces.errors import InvalidInput

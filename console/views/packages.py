@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.changes import changes_of
-from console.forms import PackageForm
+from console.forms.packages import PackageForm
 from console.pages import actor, asked, dialog, done, here, workspace_page
-from console.rows import Fact, Filter
+from console.presenters.changes import changes_of
+from console.presenters.rows import Fact, Filter
 from privacy.models import PackageRun
 from privacy.selectors import packages as selectors
 from privacy.services import packages as services

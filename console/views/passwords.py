@@ -16,7 +16,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse_lazy
 from django.utils import timezone
 
-from console.forms import LinkForm, NewPasswordForm
+from console.forms.session import LinkForm, NewPasswordForm
 from workspaces.models import Person
 from workspaces.services.people import choose_password
 

@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.approvals import carried_out
-from console.changes import changes_of
-from console.forms import InviteForm, RolesForm, WithdrawForm
+from console.forms.people import InviteForm, RolesForm, WithdrawForm
 from console.pages import actor, dialog, done, here, workspace_page
+from console.presenters.approvals import carried_out
+from console.presenters.changes import changes_of
 from privacy.services import approvals as gate
 from workspaces.errors import RoleNotAllowed
 from workspaces.models import ChangeRequest, Invitation, Person

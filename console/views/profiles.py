@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.selectors.states import memory_of, state_filters, states_by_profile
 from agentstate.services.profiles import show_states
-from console.changes import changes_of
-from console.features import title_of
-from console.forms import FindForm
+from console.forms.profiles import FindForm
 from console.pages import actor, asked, here, see_other, workspace_page
-from console.rows import Fact, Filter, Tab
+from console.presenters.changes import changes_of
+from console.presenters.features import title_of
+from console.presenters.rows import Fact, Filter, Tab
 from console.views.features import described
 from console.views.reservations import filters_of
 from history.selectors.metadata import SESSION_FILTERS, history_of, sessions_of_profile

@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.changes import changes_of
-from console.features import title_of
+from console.forms.reservations import RecoverForm
 from console.pages import actor, asked, dialog, done, here, workspace_page
-from console.privacy_forms import RecoverForm
-from console.rows import Filter
+from console.presenters.changes import changes_of
+from console.presenters.features import title_of
+from console.presenters.rows import Filter
 from console.views.features import described
 from history.documents import retention_of
 from history.models import Session

@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.forms import JoinAgainForm, JoinForm, SignInForm
+from console.forms.session import JoinAgainForm, JoinForm, SignInForm
 from console.pages import see_other
 from workspaces.errors import InvitationInvalid, RoleNotAllowed
 from workspaces.models import Person

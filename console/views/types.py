@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import states_by_agent
 from agentstate.types import ObjectType
-from console.approvals import waiting_for
 from console.pages import asked_version, here, see_other, workspace_page
+from console.presenters.approvals import waiting_for
 from console.views.documents import (
     READERS,
     changes_of_document,

@@ -9,8 +9,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from console.effects import Check, Effect, ShownChange, check_of, short
 from console.pages import actor, done, here
+from console.presenters.effects import Check, Effect, ShownChange, check_of, short
 from privacy.selectors.documents import preview
 from workspaces.models import ChangeRequest, Document, Person
 from workspaces.rules import approvals as rules

@@ -1,21 +1,10 @@
-"""The forms of erasures and legal holds: shape only."""
-
-from datetime import datetime, time, timedelta
-from typing import Any
+"""Asking for an erasure, and deciding about one (PR-9, PR-17)."""
 
 from django import forms
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from console.forms import HANDLE_TITLES, ProblemForm, ReasonField
+from console.forms.base import HANDLE_TITLES, ProblemForm, ReasonField, UnkeptInput
 from workspaces.rules.handles import HANDLE_TYPES
-
-
-class UnkeptInput(forms.TextInput):
-    """A box whose text is never shown again: a handle would stand in the browser's history (CO-3)."""
-
-    def format_value(self, value: Any) -> None:
-        return None
 
 
 class WhomForm(ProblemForm):
@@ -49,17 +38,6 @@ class WhomForm(ProblemForm):
     )
 
 
-class RecoverForm(ProblemForm):
-    """Freeing a session: `reservation` names the decision that the page showed."""
-
-    reservation = forms.UUIDField(widget=forms.HiddenInput)
-    stopped = forms.BooleanField(
-        label=_("The worker has stopped"),
-        help_text=_("Look at its process first: two workers that decide at once spoil a conversation."),
-    )
-    reason = ReasonField()
-
-
 class ErasureForm(ProblemForm):
     """What every request for an erasure says."""
 
@@ -91,12 +69,6 @@ class EraseScopeForm(ErasureForm):
     field_order = ("typed",)
 
 
-class ReasonForm(ProblemForm):
-    """A change that asks for nothing but why."""
-
-    reason = ReasonField()
-
-
 class RefuseForm(ProblemForm):
     refusal = forms.ChoiceField(
         label=_("Why it is refused"),
@@ -107,50 +79,4 @@ class RefuseForm(ProblemForm):
             ("duplicate", _("duplicate: the same was asked for before")),
         ],
     )
-    reason = ReasonField()
-
-
-class EndField(forms.DateField):
-    """The last day of something, as the moment at which it has passed where the person is."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            label=_("Until the end of"),
-            widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-            help_text=_("At most 30 years from now. It can be lifted before."),
-            **kwargs,
-        )
-
-    def clean(self, value: Any) -> Any:
-        day = super().clean(value)
-        if day is None:
-            return None
-        if not 1970 <= day.year < 2200:
-            raise forms.ValidationError(_("This is not a day on which a hold can end."))
-        return datetime.combine(day + timedelta(days=1), time(), timezone.get_current_timezone())
-
-
-class ProfileHoldForm(ProblemForm):
-    ends_at = EndField()
-    reason = ReasonField()
-
-
-class HoldForm(ProblemForm):
-    """A hold on what somebody names: a person by a handle or a pseudonym, or a conversation or task by its id."""
-
-    target = forms.ChoiceField(
-        label=_("On what"),
-        choices=[
-            ("profile", _("a person, by a handle or pseudonym")),
-            ("conversation", _("a conversation, by its id")),
-            ("task", _("a task, by its id")),
-        ],
-    )
-    named = forms.CharField(
-        label=_("Handle, pseudonym or id"),
-        max_length=512,
-        help_text=_("It is kept only as a keyed hash."),
-        widget=UnkeptInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
-    ends_at = EndField()
     reason = ReasonField()

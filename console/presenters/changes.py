@@ -3,7 +3,7 @@
 from typing import Any
 
 from console.pages import here
-from console.rows import Change, object_words
+from console.presenters.rows import Change, object_words
 from workspaces.selectors.audit import AuditFilter, entries
 
 SHOWN = 5

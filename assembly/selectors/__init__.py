@@ -1,0 +1,1 @@
+"""Everything that reads the runtime graph."""

@@ -1,0 +1,34 @@
+"""People, invitations and roles (PL-2)."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from console.forms.base import ProblemForm, ReasonField
+from workspaces.rules.rights import ROLE_TITLES
+
+
+class InviteForm(ProblemForm):
+    email = forms.EmailField(
+        label=_("E-mail address"),
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"), choices=list(ROLE_TITLES.items()), widget=forms.CheckboxSelectMultiple
+    )
+    reason = ReasonField()
+
+
+class WithdrawForm(forms.Form):
+    reason = ReasonField()
+
+
+class RolesForm(ProblemForm):
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"),
+        required=False,
+        choices=list(ROLE_TITLES.items()),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    reason = ReasonField()
+    step = forms.CharField(widget=forms.HiddenInput, required=False, initial="choose")
