@@ -75,7 +75,9 @@ def test_a_context_without_its_question_is_refused(provider: Format) -> None:
     """CA-19: the provider does look: a result whose call is left out is not taken."""
     world = World()
     world.says("m1", "Weigh it.")
-    world.artifact("a1", tool="scale", call=world.call("call-1", "scale", round=1), result={"tonnes": 20})
+    signed = {"thoughtSignature": "c2lnbmF0dXJl"}
+    call = world.call("call-1", "scale", round=1, provider_metadata=signed)
+    world.artifact("a1", tool="scale", call=call, result={"tonnes": 20})
     messages = sent(world, provider, run="run-1", answers="m1")
     require_accepted(provider, messages)
     broken = [message for message in messages if not _asks(message)]

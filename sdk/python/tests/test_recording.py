@@ -120,7 +120,9 @@ def test_a_turn(server: GraphServer, client: Lastro) -> None:
     talk = client.graph.conversation("c-1", subject="email:ana@example.com", ids=numbered())
     asked = talk.person("ana").says("A room for Friday?")
     with talk.model("concierge").run(route="openai", model="gpt-5.1", answers=asked) as run:
-        assert run.call(free_rooms, {"day": "Friday"}, id="call_1", in_round=1)["status"] == "free"
+        signed = {"thoughtSignature": "sig"}
+        found = run.call(free_rooms, {"day": "Friday"}, id="call_1", in_round=1, provider_metadata=signed)
+        assert found["status"] == "free"
         said = run.says("Room 12 is free.")
     assert client.graph.waiting == 0
     found = records_of(server)
@@ -145,6 +147,7 @@ def test_a_turn(server: GraphServer, client: Lastro) -> None:
     assert by_type["tool_artifact"]["tool_version"] == "2"
     assert by_type["tool_artifact"]["result"]["value"]["status"] == "free"
     assert by_type["tool_call"]["arguments"] == {"value": {"day": "Friday"}}
+    assert (by_type["tool_call"]["round"], by_type["tool_call"]["provider_metadata"]) == (1, signed)
     assert by_type["message"]["answers"] == asked.id
     assert by_type["run_finished"]["status"] == "succeeded"
 

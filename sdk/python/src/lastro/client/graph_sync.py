@@ -15,7 +15,7 @@ from lastro.contexts.answers import AssemblyRecord, Context, Explanation
 from lastro.contexts.requests import Bounds, parted
 from lastro.recording.answers import Recorded, Refused
 from lastro.recording.places import Origin, Says, begun, branched, opened, said, taking_part
-from lastro.recording.tools import Answer, tool_of
+from lastro.recording.tools import Answer, Asked, tool_of
 from lastro.states.types import Handle
 
 T = TypeVar("T")
@@ -266,16 +266,18 @@ class Run(Running):
         *,
         id: str | None = None,
         in_round: int | None = None,
+        provider_metadata: Any = None,
     ) -> T:
         """Call a tool as the model asked for it: under its id of the call, in that round of this run.
 
+        `in_round` counts the responses of this run: calls of one are answered together. `provider_metadata` goes back
+        with the call, such as Gemini's `{"thoughtSignature": ...}`.
         The call is recorded before, its result or error before it is given back or raised. What refuses the first is
         raised, and the tool is not called; what refuses the second stands in `Graph.refused`.
         """
         given = tool_of(function)
-        found: T = self.executed(
-            given, arguments, lambda: given.function(**arguments), id=id, in_round=in_round
-        )
+        asked = Asked(id, in_round, provider_metadata)
+        found: T = self.executed(given, arguments, lambda: given.function(**arguments), asked)
         return found
 
     def says(self, says: Says, *, id: str | None = None, final: bool = True) -> Message:

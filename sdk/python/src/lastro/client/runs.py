@@ -10,6 +10,8 @@ from lastro.assembly.records import FileRef, Message, ModelRun, RunFinished, Run
 from lastro.client.graphs import GraphCalls
 from lastro.recording.places import FinalStatus, Origin, ended
 from lastro.recording.tools import (
+    NOT_ASKED,
+    Asked,
     Calling,
     Declares,
     Executes,
@@ -95,12 +97,10 @@ class Running:
         tool: Tool[Any, Any],
         arguments: Mapping[str, Any],
         invoke: Callable[[], Any],
-        *,
-        id: str | None = None,
-        in_round: int | None = None,
+        asked: Asked = NOT_ASKED,
     ) -> Any:
         """Call a tool and record it; of a coroutine function give the coroutine that does."""
-        begun = self._calling(tool, arguments, id=id, in_round=in_round)
+        begun = self._calling(tool, arguments, asked)
         if inspect.iscoroutinefunction(tool.function):
             return self.awaited(begun, invoke)
         return self._waited(begun, invoke)
@@ -150,10 +150,8 @@ class Running:
         """Wait for a record, or not, as the client does."""
         raise NotImplementedError
 
-    def _calling(
-        self, tool: Tool[Any, Any], arguments: Mapping[str, Any], *, id: str | None, in_round: int | None
-    ) -> Calling:
-        return calling(tool, arguments, self.origin, id=id, in_round=in_round, now=self.calls.now())
+    def _calling(self, tool: Tool[Any, Any], arguments: Mapping[str, Any], asked: Asked) -> Calling:
+        return calling(tool, arguments, self.origin, asked=asked, now=self.calls.now())
 
 
 def _status_of(error: BaseException | None) -> FinalStatus:

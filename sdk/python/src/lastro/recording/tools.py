@@ -163,6 +163,18 @@ def arguments_of(
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """How a model asked for a call: under which id, in which of the run's responses, and what must go back with it."""
+
+    id: str | None = None
+    in_round: int | None = None
+    provider_metadata: Any = field(default=None, repr=False)
+
+
+NOT_ASKED = Asked()
+
+
+@dataclass(frozen=True, slots=True)
 class Calling:
     """One call: its records before it runs, and when it has."""
 
@@ -239,19 +251,19 @@ def calling(
     arguments: Mapping[str, Any],
     origin: Origin,
     *,
-    id: str | None,
-    in_round: int | None,
+    asked: Asked,
     now: datetime,
 ) -> Calling:
-    """Begin a call: under the id that the model gave it, where it gave one that can be a record's."""
+    """Begin a call: under the id that the model gave it, where it gave one."""
     declared = tool.declared
     call = origin.made(
         ToolCall,
         now=now,
-        id=id,
+        id=asked.id,
         tool=declared.name,
         arguments=Payload(value=json_of(dict(arguments))),
-        round=in_round,
+        round=asked.in_round,
+        provider_metadata=asked.provider_metadata,
         **declared.classes,
     )
     return Calling(declared, origin, call)
