@@ -572,6 +572,9 @@ def test_contexts(client: Lastro) -> None:
         assert context.pending == 0
         record = client.context.assembly(context.assembly_id)
         assert (record.digest, record.considered) == (context.digest, context.considered)
+        assert [one.reference for one in record.selected] == [item.reference for item in context.items]
+        assert {one.reference for one in record.trace} == {one.reference for one in context.trace}
+        assert record.decisions[0].policy == context.policy == "default"
         why = client.context.why(context.assembly_id, Reference("tool_artifact", "call_1.result"))
         assert (why.outcome, why.form, why.is_reproduced) == ("included", "raw", True)
         again = client.context.assemble(

@@ -1,5 +1,5 @@
 """Contexts assembled by the server: what a model is to see next, and why (SD-10, CA-9 to CA-19)."""
 
-from lastro.contexts.answers import AssemblyRecord, Context, Explanation, Item
+from lastro.contexts.answers import Account, AssemblyRecord, Context, Explanation, Item, Outcome
 
-__all__ = ["AssemblyRecord", "Context", "Explanation", "Item"]
+__all__ = ["Account", "AssemblyRecord", "Context", "Explanation", "Item", "Outcome"]

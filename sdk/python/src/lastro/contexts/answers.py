@@ -1,12 +1,12 @@
 """What an assembly answers (CA-15 to CA-19). Representations show names and numbers, and no content (SD-11)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from lastro.assembly.records import Reference
-from lastro.assembly.results import RuleSaid
+from lastro.assembly.results import PolicyDecision, RuleSaid
 from lastro.assembly.snapshot import Form, Reason, Size
 
 
@@ -19,11 +19,21 @@ class Item:
     data: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssemblyRecord:
-    """What the server keeps of an assembly (CA-16): counts, sizes and the digest of its decisions.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The one outcome of a candidate (CA-15): the form in which it is shown, or the reason for which it is not."""
 
-    `raw` is the answer as it came; `omitted` counts by reason what was left out, other branches apart.
+    reference: Reference
+    form: Form | None = None
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The account of an assembly (CA-16): its policy, counts, sizes and the digest of its decisions.
+
+    `omitted` counts by reason what was left out, other branches apart in `branch_exclusions`; `considered` is the sum.
+    `naive` and `assembled` are the sizes of the whole transcript and of the context; `milliseconds` are by stage.
     """
 
     assembly_id: str
@@ -38,11 +48,20 @@ class AssemblyRecord:
     considered: int
     naive: Size
     assembled: Size
-    raw: Mapping[str, Any] = field(repr=False)
+    milliseconds: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context(AssemblyRecord):
+class AssemblyRecord(Account):
+    """What the server keeps of an assembly. `trace` has the outcome of every candidate, where it is kept."""
+
+    selected: tuple[Outcome, ...] = ()
+    decisions: tuple[PolicyDecision, ...] = ()
+    trace: tuple[Outcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context(Account):
     """An assembled context: its items as data and, where they were asked for, ready messages of the provider.
 
     `pending` is how many records of the conversation still wait here, so that the context does not know them.
@@ -50,6 +69,7 @@ class Context(AssemblyRecord):
 
     items: tuple[Item, ...] = ()
     messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]], repr=False)
+    trace: tuple[Outcome, ...] = ()
     pending: int = 0
 
     def item(self, reference: Reference) -> Item | None:
@@ -82,13 +102,19 @@ def context_of(value: Mapping[str, Any], *, pending: int) -> Context:
         **_account(value),
         items=tuple(_item(one) for one in value["items"]),
         messages=list(value.get("messages") or ()),
+        trace=_outcomes(value.get("trace")),
         pending=pending,
     )
 
 
 def record_of(value: Mapping[str, Any]) -> AssemblyRecord:
     """Read the record of an assembly."""
-    return AssemblyRecord(**_account(value))
+    return AssemblyRecord(
+        **_account(value["summary"]),
+        selected=_outcomes(value["selected"]),
+        decisions=tuple(_decision(one) for one in value["decisions"]),
+        trace=_outcomes(value.get("trace")),
+    )
 
 
 def explanation_of(value: Mapping[str, Any]) -> Explanation:
@@ -123,13 +149,27 @@ def _account(value: Mapping[str, Any]) -> dict[str, Any]:
         "considered": value["considered"],
         "naive": _size(value["naive"]),
         "assembled": _size(value["assembled"]),
-        "raw": value,
+        "milliseconds": value["milliseconds"],
     }
+
+
+def _outcomes(values: Iterable[Mapping[str, Any]] | None) -> tuple[Outcome, ...]:
+    return tuple(Outcome(_reference(one), one.get("form"), one.get("reason")) for one in values or ())
+
+
+def _decision(value: Mapping[str, Any]) -> PolicyDecision:
+    policy, references = value["policy"], value["references"]
+    named = tuple(_reference(one) for one in references)
+    return PolicyDecision(value["rule"], policy["name"], policy["version"], value["outcome"], named)
+
+
+def _reference(value: Mapping[str, Any]) -> Reference:
+    return Reference(value["type"], value["id"])
 
 
 def _item(value: Mapping[str, Any]) -> Item:
     data = {name: member for name, member in value.items() if name not in ("type", "id", "form")}
-    return Item(Reference(value["type"], value["id"]), value["form"], data)
+    return Item(_reference(value), value["form"], data)
 
 
 def _size(value: Mapping[str, int]) -> Size:

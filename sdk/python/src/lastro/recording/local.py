@@ -8,7 +8,7 @@ import json
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
@@ -37,7 +37,7 @@ from lastro.assembly.records.writing import to_json
 from lastro.assembly.rendering.messages import messages_for
 from lastro.assembly.rendering.turns import Item, items_of
 from lastro.assembly.request import parse_request
-from lastro.assembly.results import ASSEMBLER_VERSION, Assembly
+from lastro.assembly.results import ASSEMBLER_VERSION, Assembly, Decision
 from lastro.assembly.snapshot import AssemblyRequest, Size
 from lastro.states.answers import Reply
 from lastro.states.bodies import compact
@@ -57,7 +57,7 @@ def estimated_tokens(text: str) -> int:
 @dataclass(frozen=True, slots=True)
 class _Kept:
     request: AssemblyRequest
-    answer: dict[str, Any] = field(repr=False)
+    record: dict[str, Any] = field(repr=False)
 
 
 class LocalGraph:
@@ -92,7 +92,7 @@ class LocalGraph:
         if assembly is None:
             return self._assemble(value)
         kept = self._kept(assembly[1])
-        return self._why(kept, value) if assembly[2] else kept.answer
+        return self._why(kept, value) if assembly[2] else kept.record
 
     def _record(self, values: list[Any]) -> dict[str, Any]:
         records = parse_records(values)
@@ -136,8 +136,10 @@ class LocalGraph:
             raise PolicyUnknown(beside["policy"].get("name"))
         snapshot = self._graph.snapshot(request, self._policy)
         assembly = assemble(request, snapshot, self._policy, read=self._graph.read)
-        answer = _account(assembly, trace=beside["trace"] == "full")
-        self._assemblies[answer["assembly_id"]] = _Kept(request, dict(answer))
+        answer = _account(assembly)
+        trace = [_outcome(one) for one in assembly.decisions] if beside["trace"] == "full" else None
+        self._assemblies[answer["assembly_id"]] = _Kept(request, _record(assembly, dict(answer), trace))
+        answer["trace"] = trace
         answer["items"] = [_item(item) for item in items_of(assembly)]
         if beside["render"]:
             answer["messages"] = messages_for(
@@ -146,7 +148,9 @@ class LocalGraph:
         return answer
 
     def _why(self, kept: _Kept, value: dict[str, Any]) -> dict[str, Any]:
-        snapshot = self._graph.snapshot(kept.request, self._policy, position=kept.answer["position"])
+        snapshot = self._graph.snapshot(
+            kept.request, self._policy, position=kept.record["summary"]["position"]
+        )
         reference = Reference(value["type"], value["id"])
         found = why(kept.request, snapshot, self._policy, reference=reference)
         rules = [
@@ -159,7 +163,7 @@ class LocalGraph:
             "reason": found.reason,
             "rules": rules,
             "provenance": [],
-            "assembler": {"then": kept.answer["assembler"], "now": ASSEMBLER_VERSION},
+            "assembler": {"then": kept.record["summary"]["assembler"], "now": ASSEMBLER_VERSION},
             "is_reproduced": True,
             "gone": 0,
         }
@@ -178,8 +182,8 @@ class _AssemblyUnknown(AssemblyError):
     code = "not_found"
 
 
-def _account(assembly: Assembly, *, trace: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _account(assembly: Assembly) -> dict[str, Any]:
+    return {
         "assembly_id": str(uuid.uuid4()),
         "policy": {"name": assembly.policy, "version": assembly.policy_version},
         "assembler": assembly.assembler,
@@ -193,12 +197,26 @@ def _account(assembly: Assembly, *, trace: bool) -> dict[str, Any]:
         "assembled": _size(assembly.assembled),
         "milliseconds": {"query": 0.0, "policy": 0.0, "rendering": 0.0},
     }
-    if trace:
-        told["trace"] = [
-            {"type": one.reference.type, "id": one.reference.id, "form": one.form, "reason": one.reason}
-            for one in assembly.decisions
-        ]
-    return told
+
+
+def _record(
+    assembly: Assembly, summary: dict[str, Any], trace: list[dict[str, Any]] | None
+) -> dict[str, Any]:
+    decisions = [
+        {
+            "rule": one.rule,
+            "policy": summary["policy"],
+            "outcome": one.outcome,
+            "references": [asdict(reference) for reference in one.references],
+        }
+        for one in assembly.policy_decisions
+    ]
+    selected = [_outcome(one) for one in assembly.selected]
+    return {"summary": summary, "selected": selected, "decisions": decisions, "trace": trace}
+
+
+def _outcome(decision: Decision) -> dict[str, Any]:
+    return {**asdict(decision.reference), "form": decision.form, "reason": decision.reason}
 
 
 def _item(item: Item) -> dict[str, Any]:
