@@ -595,6 +595,13 @@ def test_contexts(client: Lastro) -> None:
 def test_a_context_knows_what_was_just_recorded(server: GraphServer, client: Lastro) -> None:
     """SD-10: what waits goes first; where it cannot, the context says how much it does not know."""
     server.fault = lambda request: down(request) if request.path == "/v1/graph" else None
+    with a_run(client, "c-0") as run:
+        assert run.context().pending == 4
+    unknown = refuses(422, "unknown_reference", of="as_of")
+    server.fault = lambda request: down(request) if request.path == "/v1/graph" else unknown(request)
+    with pytest.raises(OutOfReach):
+        run.context(as_of=client._runtime.now())
+    server.fault = lambda request: down(request) if request.path == "/v1/graph" else None
     talk = client.graph.conversation("c-1")
     assert talk.model("lead").context(route="openai").pending == 3
     server.fault = None

@@ -29,6 +29,7 @@ from lastro.states.writes import Request
 
 log = logging.getLogger("lastro")
 T = TypeVar("T")
+UNKNOWN = ("unknown_reference", "not_found", "checkpoint_missing")
 
 
 class GraphCalls:
@@ -93,12 +94,12 @@ class GraphCalls:
     def assemble(self, members: dict[str, Any], wanted: Wanted) -> "Future[Context]":
         """Assemble a context, behind the records of its conversation that wait, within the budget of an assembly."""
         request = assemble_request(members, wanted, now=self.now())
-        deadline = time.monotonic() + self._budgets.assemble
+        began, budget = time.monotonic(), self._budgets.assemble
         conversation: str = members["conversation"]
 
         async def assembled(recorder: Recorder) -> Context:
-            pending = await recorder.caught_up(conversation, deadline=time.monotonic() + self._budgets.record)
-            value = await _asked(recorder, request, deadline)
+            pending = await recorder.caught_up(conversation, deadline=began + budget / 2)
+            value = await _asked(recorder, request, began + budget, pending=pending)
             return _read(lambda: context_of(value, pending=pending))
 
         return self._runtime.graph(assembled, replay=self._replay)
@@ -135,11 +136,14 @@ class GraphCalls:
         return self._runtime.records if self._replay is None else self._replay.records
 
 
-async def _asked(recorder: Recorder, request: Request, deadline: float) -> dict[str, Any]:
+async def _asked(
+    recorder: Recorder, request: Request, deadline: float, *, pending: int = 0
+) -> dict[str, Any]:
     verdict = await recorder.ask(request, deadline=deadline)
     if verdict.meaning == "done":
         return verdict.value
-    if verdict.meaning == "later":
+    # What the server does not know may be what waits here.
+    if verdict.meaning == "later" or (pending and verdict.code in UNKNOWN):
         raise OutOfReach(verdict.code, request_id=verdict.request_id)
     raise _refusal(verdict)
 

@@ -78,11 +78,18 @@ class Recorder:
             return Recorded()
 
     async def caught_up(self, conversation: str, *, deadline: float) -> int:
-        """Wait until nothing of a conversation waits, or the deadline passes; give how many records still do."""
+        """Wait until nothing of a conversation waits, it fails to be sent, or the deadline passes; give what waits."""
         self._wake.set()
-        lane = self._queue.lane(conversation)
-        if lane is not None and not lane.is_late and lane.units:
-            await asyncio.wait([_waited_for(lane.units[-1])], timeout=max(deadline - time.monotonic(), 0.0))
+        pauses = iter(FLUSH_PAUSES)
+        while (units := self._queue.units(conversation)) and not self._fails(conversation):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            # One that is late has told so already, and tells no more.
+            if units[-1].settled.done():
+                await asyncio.sleep(min(left, next(pauses, FLUSH_PAUSES[-1])))
+            else:
+                await asyncio.wait([_waited_for(units[-1])], timeout=left)
         return self._queue.count(conversation)
 
     async def flush(self, *, deadline: float) -> bool:
@@ -191,6 +198,10 @@ class Recorder:
         else:
             self._queue.remove([unit])
             _tell(unit, Recorded())
+
+    def _fails(self, conversation: str) -> bool:
+        lane = self._queue.lane(conversation)
+        return lane is not None and lane.tries > 0
 
     def _is_late(self, unit: Unit) -> bool:
         """Tell whether nobody waits for a unit: something between may speak for a server that has not seen it."""
