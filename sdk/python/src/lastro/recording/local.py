@@ -223,7 +223,9 @@ def _item(item: Item) -> dict[str, Any]:
     told: dict[str, Any] = {"type": item.reference.type, "id": item.reference.id, "form": item.form}
     if isinstance(item.message, Message):
         members = to_json(item.message)
-        shown = {name: members[name] for name in ("role", "participant", "parts") if name in members}
+        shown: dict[str, Any] = {
+            name: members[name] for name in ("role", "participant", "parts") if name in members
+        }
         return {**told, **shown}
     return {**told, **(item.line or {})}
 

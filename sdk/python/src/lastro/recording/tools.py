@@ -145,7 +145,7 @@ def tool(**members: Unpack[Members]) -> Declares:
 def tool_of(function: Callable[..., Any]) -> Tool[Any, Any]:
     """Give a function as a tool, with what holds where nothing is declared."""
     if isinstance(function, Tool):
-        return cast("Tool[Any, Any]", function)
+        return function  # pyright: ignore[reportUnknownVariableType]
     return Tool(function, Declared(name=function.__name__))
 
 
@@ -303,6 +303,4 @@ def _whole(text: str) -> str:
 def _extractors(wanted: Extracts) -> Mapping[str, Extractor]:
     if isinstance(wanted, bool):
         return EXTRACTORS if wanted else {}
-    if isinstance(wanted, Mapping):
-        return cast("Mapping[str, Extractor]", wanted)
-    return {"own": wanted}
+    return {"own": wanted} if callable(wanted) else wanted
