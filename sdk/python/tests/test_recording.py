@@ -121,8 +121,8 @@ def test_a_turn(server: GraphServer, client: Lastro) -> None:
     asked = talk.person("ana").says("A room for Friday?")
     with talk.model("concierge").run(route="openai", model="gpt-5.1", answers=asked) as run:
         signed = {"thoughtSignature": "sig"}
-        found = run.call(free_rooms, {"day": "Friday"}, id="call_1", in_round=1, provider_metadata=signed)
-        assert found["status"] == "free"
+        given = run.call(free_rooms, {"day": "Friday"}, id="call_1", in_round=1, provider_metadata=signed)
+        assert given["status"] == "free"
         said = run.says("Room 12 is free.")
     assert client.graph.waiting == 0
     found = records_of(server)
@@ -432,7 +432,11 @@ def test_an_answer_that_was_lost(server: GraphServer, client: Lastro) -> None:
 def test_a_server_that_hangs(server: GraphServer) -> None:
     """SD-7: nobody waits longer than the budget, and only once: what is late is not waited for again."""
     release = threading.Event()
-    server.fault = lambda _: release.wait(30) and None
+
+    def hang(_: Request) -> None:
+        release.wait(30)
+
+    server.fault = hang
     budgets = Budgets(record=0.1, assemble=0.1, attempt=20.0, close=0.0)
     with connected(server.url, budgets=budgets) as client:
         talk = client.graph.conversation("c-1")
@@ -688,7 +692,7 @@ def test_nothing_shows_content(server: GraphServer, caplog: pytest.LogCaptureFix
     assert CANARY not in caplog.text
 
 
-ANY = st.recursive(
+ANY: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, Unpack
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from lastro.assembly.records import Message, Participant, Record, Reference, RuntimeKind
 from lastro.client.graphs import GraphCalls
@@ -259,15 +259,35 @@ class AsyncRun(Running):
         if error is None:
             await awaited(ended)
 
+    @overload
     async def call(
         self,
-        function: Callable[..., Awaitable[T] | T],
+        function: Callable[..., Awaitable[T]],
         arguments: Mapping[str, Any],
         *,
         id: str | None = None,
         in_round: int | None = None,
         provider_metadata: Any = None,
-    ) -> T:
+    ) -> T: ...
+    @overload
+    async def call(
+        self,
+        function: Callable[..., T],
+        arguments: Mapping[str, Any],
+        *,
+        id: str | None = None,
+        in_round: int | None = None,
+        provider_metadata: Any = None,
+    ) -> T: ...
+    async def call(
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[str, Any],
+        *,
+        id: str | None = None,
+        in_round: int | None = None,
+        provider_metadata: Any = None,
+    ) -> Any:
         """Call a tool, plain or async, as the model asked for it: under its id of the call, in that round of this run.
 
         `in_round` counts the responses of this run: calls of one are answered together. `provider_metadata` goes back
@@ -277,8 +297,7 @@ class AsyncRun(Running):
         """
         given = tool_of(function)
         begun = self._calling(given, arguments, Asked(id, in_round, provider_metadata))
-        found: T = await self.awaited(begun, lambda: given.function(**arguments))
-        return found
+        return await self.awaited(begun, lambda: given.function(**arguments))
 
     async def says(self, says: Says, *, id: str | None = None, final: bool = True) -> Message:
         """Record what the model said. Raises as `AsyncGraph.record`."""

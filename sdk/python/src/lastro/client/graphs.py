@@ -21,6 +21,7 @@ from lastro.contexts.answers import (
 from lastro.contexts.requests import Wanted, assemble_request, assembly_request, why_request
 from lastro.errors import ContextTooSmall, LastroError, OutOfReach, UnexpectedAnswer
 from lastro.recording.answers import Recorded, Refused
+from lastro.recording.queue import Queue
 from lastro.recording.recorder import Recorder
 from lastro.recording.tools import Answer
 from lastro.recording.units import units_of
@@ -132,7 +133,7 @@ class GraphCalls:
         log.warning("records.refused code=%s records=%d request_id=none", error.code, len(records))
 
     @property
-    def _queue(self) -> Any:
+    def _queue(self) -> Queue:
         return self._runtime.records if self._replay is None else self._replay.records
 
 
