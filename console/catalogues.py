@@ -4,8 +4,8 @@ Babel reads and writes the catalogues, so that no tool beside Python's packages 
 """
 
 import io
-import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
@@ -91,14 +91,23 @@ def catalogue_of(language: str) -> Catalog:
         return read_po(file, locale=language)
 
 
-def update(language: str, found: Catalog) -> list[Message]:
-    """Bring a catalogue up to date, compile it, and give what it does not translate."""
+def updated(language: str, found: Catalog) -> Catalog:
+    """Give a catalogue with what the pages say now, and nothing else."""
     catalogue = catalogue_of(language)
-    catalogue.update(found, no_fuzzy_matching=True)
+    catalogue.update(found, no_fuzzy_matching=True, update_creation_date=False)
     catalogue.obsolete.clear()
+    return catalogue
+
+
+def update(language: str, found: Catalog) -> list[Message]:
+    """Bring a catalogue up to date, compile it, and give what it does not translate.
+
+    Nothing is written anew that says the same: no line numbers, and no date of this run.
+    """
+    catalogue = updated(language, found)
     path_of(language).parent.mkdir(parents=True, exist_ok=True)
     with path_of(language).open("wb") as file:
-        write_po(file, catalogue, width=0, sort_output=True, omit_header=False)
+        write_po(file, catalogue, width=0, sort_output=True, include_lineno=False)
     path_of(language, "mo").write_bytes(compiled(catalogue))
     return untranslated(catalogue)
 
@@ -133,9 +142,8 @@ def _texts() -> Iterator[tuple[str, int, Text, str | None]]:
 def _of_source(path: Path, source: bytes) -> Iterator[tuple[str, int, Text, str | None]]:
     place = path.relative_to(ROOT)
     keywords = KEYWORDS | REFUSING if place.parts[:2] in REFUSED_IN else KEYWORDS
-    with warnings.catch_warnings():
-        # A refusal that names a value is no text to translate: its page says what kind of refusal it is.
-        warnings.simplefilter("ignore", SyntaxWarning)
+    # Babel tells of each refusal that names a value: no text to translate, its page says what kind of refusal it is.
+    with redirect_stderr(io.StringIO()):
         found = list(extract("python", io.BytesIO(source), keywords=keywords))
     for line, text, _comments, context in found:
         yield str(place), line, text, context

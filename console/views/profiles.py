@@ -15,6 +15,7 @@ from agentstate.selectors.states import memory_of, state_filters, states_by_prof
 from agentstate.services.profiles import show_states
 from assembly.selectors.metadata import graphs_of
 from console.forms.profiles import FindForm
+from console.kinds import kind_title
 from console.pages import actor, asked, here, see_other, workspace_page
 from console.presenters.changes import changes_of
 from console.presenters.features import title_of
@@ -202,7 +203,7 @@ def _filters(profile: Profile, chosen: dict[str, str]) -> list[Filter]:
             label=label,
             kind="select",
             value=chosen[name],
-            choices=[(value, value) for value in values[name]],
+            choices=[(value, kind_title(value) if name == "scope" else value) for value in values[name]],
         )
         for name, label in labels.items()
     ]

@@ -111,12 +111,12 @@ def _overdue_mail(workspace: WorkspaceRef, late: int) -> tuple[str, str]:
     link = f"{settings.LASTRO_BASE_URL}/console/w/{workspace.slug}/erasures/?due=late"
     words = {"n": late, "name": workspace.name}
     title = ngettext(
-        "%(n)s request for erasure is late in %(name)s",
+        "A request for erasure is late in %(name)s",
         "%(n)s requests for erasure are late in %(name)s",
         late,
     )
     text = ngettext(
-        "%(n)s request for erasure is past the legal deadline in %(name)s.",
+        "A request for erasure is past the legal deadline in %(name)s.",
         "%(n)s requests for erasure are past the legal deadline in %(name)s.",
         late,
     )
