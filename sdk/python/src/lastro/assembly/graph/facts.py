@@ -68,7 +68,11 @@ class Store(Protocol):
 
 
 class Facts:
-    """What the records up to a position say of each other."""
+    """What the records up to a position say of each other.
+
+    A store that keeps some of it beside each record gives that in place of `placed`, `source` and the `is_` methods:
+    then the records that told it need not be there.
+    """
 
     def __init__(self, records: Iterable[Record], store: Store) -> None:
         self.store = store
@@ -88,13 +92,12 @@ class Facts:
         ]
         ranks = Ranks(request, policy, lineage, found, self._named(request))
         chosen, beyond = ranks.parted()
-        names = {candidate.reference for candidate in chosen}
         return Snapshot(
             position=position,
             candidates=tuple(chosen),
             lineage=lineage,
             participants={one.id: cast(Participant, one) for one in self.all(Participant)},
-            replacements=tuple(self._replacements(chosen, names)),
+            replacements=self.replacements(chosen),
             counted=ranks.counted(beyond),
             naive=sum((one.naive for one in found if ranks.is_of_lineage(one)), Size()),
         )
@@ -107,19 +110,19 @@ class Facts:
         measures = self.store.measures(owned, call)
         return Candidate(
             record=owned,
-            placed=self._placed(owned),
+            placed=self.placed(owned),
             workspace=self.store.workspace,
             is_erased=reference in self.store.erased,
             expires_at=self.store.expires_at.get(reference),
-            is_final=not isinstance(owned, Message) or owned.final or owned.id in self._finalized,
-            is_resolved=self._is_resolved(owned),
+            is_final=self.is_final(owned),
+            is_resolved=self.is_resolved(owned),
             promotions=tuple(self._promotions[reference]),
             replaced_by=tuple(sorted(self._replacing[reference])),
             conflicts=tuple(sorted(self._conflicts[owned.id])) if isinstance(owned, ToolMemory) else (),
             sources=self._sources(owned),
             provenance=measures.provenance,
             call=call,
-            is_remembered=isinstance(owned, ToolArtifact) and owned.id in self._remembered,
+            is_remembered=self.is_remembered(owned),
             result_bytes=measures.result_bytes,
             result_sha256=measures.result_sha256,
             naive=measures.naive,
@@ -129,14 +132,16 @@ class Facts:
     def _sources(self, record: Selectable) -> tuple[Source, ...]:
         if not isinstance(record, ToolMemory):
             return ()
-        return tuple(self._source(artifact) for artifact in record.artifacts)
+        return tuple(self.source(artifact) for artifact in record.artifacts)
 
-    def _source(self, artifact: str) -> Source:
+    def source(self, artifact: str) -> Source:
+        """Give what a memory's privacy and existence take from an artifact."""
         reference = Reference(ToolArtifact.wire, artifact)
         found = cast(ToolArtifact, self.records[reference])
         return Source(artifact, found.tool, found.privacy, reference in self.store.erased)
 
-    def _placed(self, record: Owned) -> Point:
+    def placed(self, record: Owned) -> Point:
+        """Give where a record stands in its branch."""
         if isinstance(record, Message):
             return record.recorded_at, record.id
         anchor = self.records.get(Reference(Message.wire, record.message or ""))
@@ -195,7 +200,16 @@ class Facts:
         resolutions = [cast(Resolution, one) for one in self.all(Resolution)]
         return frozenset(name for one in resolutions for name in (one.call, one.artifact) if name)
 
-    def _is_resolved(self, record: Selectable) -> bool:
+    def is_final(self, record: Selectable) -> bool:
+        """Say whether nothing of a record is still to come: of a message, that it is finalized (CA-6)."""
+        return not isinstance(record, Message) or record.final or record.id in self._finalized
+
+    def is_remembered(self, record: Selectable) -> bool:
+        """Say whether a memory derives from an artifact."""
+        return isinstance(record, ToolArtifact) and record.id in self._remembered
+
+    def is_resolved(self, record: Selectable) -> bool:
+        """Say whether a call, an artifact or a run needs nobody's care (CA-12)."""
         if isinstance(record, ToolArtifact):
             is_last = self._artifacts[record.call][-1] is record
             return not is_last or record.status == "succeeded" or self._is_settled(record.id, record.call)
@@ -271,12 +285,12 @@ class Facts:
         for one in self.all(ToolMemory):
             yield from ((one.id, other) for other in cast(ToolMemory, one).conflicts_with)
 
-    def _replacements(self, chosen: Iterable[Candidate], names: set[Reference]) -> Iterator[Candidate]:
-        wanted = {
-            Reference(candidate.record.wire, id) for candidate in chosen for id in candidate.replaced_by
-        }
-        for reference in sorted(wanted - names):
-            yield self.candidate(self.records[reference])
+    def replacements(self, chosen: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        """Give what replaces some candidates, directly or by way of others, and is none of them (CA-13)."""
+        known = list(chosen)
+        wanted = {Reference(one.record.wire, id) for one in known for id in one.replaced_by}
+        beyond = wanted - {one.reference for one in known}
+        return tuple(self.candidate(self.records[name]) for name in sorted(beyond) if name in self.records)
 
     def _named(self, request: AssemblyRequest) -> frozenset[str]:
         """Give the ids that the request, or its checkpoint, asks for by name."""
