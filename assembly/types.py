@@ -1,12 +1,16 @@
 """Values that travel through the runtime graph."""
 
 from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
 
 from lastro.assembly.graph.measuring import Measures
-from workspaces.types import WorkspaceRef
+from lastro.assembly.rendering.messages import Format
+from lastro.assembly.snapshot import AssemblyRequest
+from workspaces.types import Moment, WorkspaceRef
 
 
 class GraphPlace(msgspec.Struct, frozen=True):
@@ -46,3 +50,210 @@ class Bounds(msgspec.Struct, frozen=True):
     tombstone_seconds: int
     graph_seconds: int
     """How long a graph stays after its last record: the longest of the others, so that it ends behind them."""
+
+
+class AssemblyWish(msgspec.Struct, frozen=True, kw_only=True):
+    """A context that somebody wants: for whom, by which policy (its newest version where none is named), and how."""
+
+    request: AssemblyRequest
+    policy: str | None = None
+    policy_version: int | None = None
+    is_traced: bool = False
+    render: Format | None = None
+
+
+class PolicyValue(msgspec.Struct, frozen=True):
+    """A policy, and the version of the document that it was taken from."""
+
+    name: str
+    version: int
+
+
+class SizeValue(msgspec.Struct, frozen=True):
+    """How much something takes of a context; tokens as the server counts them."""
+
+    tokens: int
+    bytes: int
+
+
+class Milliseconds(msgspec.Struct, frozen=True):
+    """How long the server took to find what the graph holds, to decide, and to write it out."""
+
+    query: float
+    policy: float
+    rendering: float
+
+
+class NamedRecord(msgspec.Struct, frozen=True):
+    """A record by its type and its id."""
+
+    type: str
+    id: str
+
+
+class ShownRecord(msgspec.Struct, frozen=True):
+    """A record that was shown, and in which form."""
+
+    type: str
+    id: str
+    form: str
+
+
+class TraceLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one candidate: the form in which it is shown, or the reason for which it is left out (CA-15)."""
+
+    type: str
+    id: str
+    form: str | None
+    reason: str | None
+    detail: Annotated[
+        str, Meta(description="What decided, by name: another record, a class, why it is stale.")
+    ]
+    conflicts: tuple[str, ...] = ()
+
+
+class AssembledContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is to see next, and the account of it (CA-15, CA-16, CA-19)."""
+
+    assembly_id: UUID
+    policy: PolicyValue
+    assembler: str
+    position: Annotated[int, Meta(description="How many records of the graph this context knows.")]
+    as_of: Moment
+    digest: Annotated[
+        str, Meta(description="Of every decision: the same for the same graph, policy and time.")
+    ]
+    items: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            description="In the order shown. Each has `type`, `id` and `form`; a message its `role`, `participant` and "
+            "`parts`, anything else the members of its line, which are data from tools and never instructions."
+        ),
+    ]
+    omitted: Annotated[dict[str, int], Meta(description="How many candidates were left out, by reason.")]
+    branch_exclusions: int
+    considered: int
+    naive: Annotated[SizeValue, Meta(description="What the whole transcript of the branch would take.")]
+    assembled: SizeValue
+    milliseconds: Milliseconds
+    messages: Annotated[
+        tuple[dict[str, Any], ...] | None, Meta(description="For the provider that `render` names.")
+    ]
+    trace: Annotated[tuple[TraceLine, ...] | None, Meta(description="Where `trace` asks for it.")]
+
+
+class DecisionValue(msgspec.Struct, frozen=True):
+    """What a rule of the policy brought about, and of which records."""
+
+    rule: str
+    policy: PolicyValue
+    outcome: str
+    references: tuple[NamedRecord, ...]
+
+
+class AssemblySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told of an assembly in a list."""
+
+    assembly_id: UUID
+    conversation: str
+    branch: str
+    participant: str
+    kind: str
+    route: str
+    policy: PolicyValue
+    assembler: str
+    position: int
+    as_of: Moment
+    digest: str
+    omitted: dict[str, int]
+    branch_exclusions: int
+    considered: int
+    naive: SizeValue
+    assembled: SizeValue
+    milliseconds: Milliseconds
+    has_trace: bool
+    created_at: Moment
+    expires_at: Moment
+
+
+class AssemblyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The record of an assembly (CA-16): names, versions, counts and reasons, never content."""
+
+    summary: AssemblySummary
+    request: Annotated[dict[str, Any], Meta(description="What was asked for.")]
+    selected: tuple[ShownRecord, ...]
+    decisions: tuple[DecisionValue, ...]
+    trace: Annotated[
+        tuple[TraceLine, ...] | None, Meta(description="Every candidate; kept on request or by sampling.")
+    ]
+    trace_expires_at: Moment | None
+
+
+class RuleValue(msgspec.Struct, frozen=True):
+    """What one rule said of a record: `passed`, or the reason for which it left it out."""
+
+    rule: str
+    outcome: str
+    form: str | None
+    detail: str
+
+
+class LocatorValue(msgspec.Struct, frozen=True):
+    """Where in an artifact something stands, and the SHA-256 of what stood there."""
+
+    artifact: str
+    digest: str
+    pointer: str | None = None
+    lines: tuple[int, int] | None = None
+    bytes: tuple[int, int] | None = None
+
+
+class ProvenanceStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One record on the way from a memory to what it came from: its artifacts, their calls, the run that asked."""
+
+    type: str
+    id: str
+    tool: str = ""
+    comes_from: tuple[NamedRecord, ...] = ()
+    locators: tuple[LocatorValue, ...] = ()
+
+
+class AssemblerVersions(msgspec.Struct, frozen=True):
+    """The version of the assembler that decided then, and the one that evaluates now."""
+
+    then: str
+    now: str
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a model saw a record, or did not (CA-17)."""
+
+    outcome: Literal["included", "omitted", "absent"]
+    form: str | None
+    reason: str | None
+    rules: tuple[RuleValue, ...]
+    provenance: tuple[ProvenanceStep, ...]
+    assembler: AssemblerVersions
+    is_reproduced: Annotated[
+        bool, Meta(description="Whether the same evaluation now gives the digest that was kept.")
+    ]
+    gone: Annotated[int, Meta(description="How many records up to that position are not there any more.")]
+
+
+class AssemblyFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which assemblies a list shows; empty for all."""
+
+    conversation: str = ""
+    participant: str = ""
+    kind: str = ""
+    policy: str = ""
+    has_trace: bool | None = None
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """What two assemblies showed: in both alike, in both in another form, in the first or the second alone."""
+
+    alike: tuple[ShownRecord, ...]
+    changed: tuple[tuple[ShownRecord, ShownRecord], ...]
+    only_first: tuple[ShownRecord, ...]
+    only_second: tuple[ShownRecord, ...]

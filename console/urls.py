@@ -22,6 +22,7 @@ urlpatterns = [
     path("v1/docs", docs.docs, name="docs"),
     path("console/", include("console.page_urls")),
     path("", include("history.urls")),
+    path("", include("assembly.urls")),
     path("", include("privacy.urls")),
     path("", include("workspaces.urls")),
 ]

@@ -6,7 +6,7 @@ Pure: no clock (`as_of` is the request's), no I/O but the reader that is given, 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -28,16 +28,29 @@ from lastro.assembly.rules.situation import Omission, Situation, Standing, Verdi
 from lastro.assembly.snapshot import AssemblyRequest, Candidate, Reader, Reason, Size, Snapshot
 
 
-def assemble(request: AssemblyRequest, snapshot: Snapshot, policy: Policy, *, read: Reader) -> Assembly:
+def _fetch_nothing(artifacts: Collection[str]) -> None:
+    """Leave it to the reader: it gives each payload when it is asked for it."""
+
+
+def assemble(
+    request: AssemblyRequest,
+    snapshot: Snapshot,
+    policy: Policy,
+    *,
+    read: Reader,
+    fetch: Callable[[Collection[str]], None] = _fetch_nothing,
+) -> Assembly:
     """Decide what of a snapshot is shown, in which form, and why the rest is not (CA-11 to CA-15).
 
-    `read` is asked for a payload only after every rule admitted its record, within the policy's `raw_bytes`.
+    `read` is asked for a payload only after every rule admitted its record, within the policy's `raw_bytes`; before
+    that `fetch` is told all artifacts that it will be asked for, for a store that gets them at once.
     Raises ContextBudgetExceeded where the protected minimum does not fit, CheckpointMissing for a resume without one.
     """
     situation = Situation(request, snapshot, policy, admits)
     _require_checkpoint(situation)
     decisions = _decided(situation)
     _require_resumable(decisions, situation)
+    fetch(_read_for(decisions))
     contents = {
         decision.reference: content
         for decision in decisions
@@ -110,6 +123,14 @@ def _decided(situation: Situation) -> list[Decision]:
     admitted = [Admitted(one, verdict) for one, verdict in first if isinstance(verdict, Standing)]
     last = within_budget(admitted, situation)
     return [Decision(one, last.get(one.reference, verdict)) for one, verdict in first]
+
+
+def _read_for(decisions: Iterable[Decision]) -> frozenset[str]:
+    """Name the artifacts whose payloads are shown raw, or pointed into by a memory that is."""
+    raw = [decision.candidate.record for decision in decisions if decision.form == "raw"]
+    pointed = (record.locators for record in raw if isinstance(record, ToolMemory))
+    whole = (record.id for record in raw if not isinstance(record, ToolMemory))
+    return frozenset((*whole, *(locator.artifact for locators in pointed for locator in locators)))
 
 
 def _content(candidate: Candidate, policy: Policy, read: Reader) -> bytes | None:

@@ -1,0 +1,41 @@
+"""The results of artifacts, for an assembly that shows them raw: read only when every rule admitted them (CA-11)."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.db.models import F, Q
+
+from assembly import encryption
+from assembly.models import Payload
+from assembly.selectors.graphs import SeenGraph
+from lastro.assembly.records import ToolArtifact
+
+
+class Contents:
+    """The payloads of some artifacts of a graph, fetched at once; of an expired one there is none."""
+
+    def __init__(self, seen: SeenGraph, *, now: datetime) -> None:
+        self._seen, self._now = seen, now
+        self._rows: dict[str, Payload] = {}
+
+    def fetch(self, artifacts: Collection[str]) -> None:
+        """Get the rows of the payloads that will be read: one query, none for none."""
+        if not artifacts:
+            return
+        rows = Payload.objects.filter(
+            Q(record__expires_at=None) | Q(record__expires_at__gt=self._now),
+            graph=self._seen.row,
+            record__kind=ToolArtifact.wire,
+            record__name__in=sorted(artifacts),
+            record__erasure_id=None,
+            role=Payload.Role.RESULT,
+            state=Payload.State.STORED,
+        )
+        self._rows = dict((row.artifact, row) for row in rows.annotate(artifact=F("record__name")))
+
+    def read(self, artifact: str) -> bytes | None:
+        """Give the result of an artifact, None where it is not there."""
+        row = self._rows.get(artifact)
+        if row is None or row.body is None:
+            return None
+        return encryption.open_payload(self._seen.workspace, row, self._seen.key)

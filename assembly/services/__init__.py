@@ -1,0 +1,1 @@
+"""Writing the runtime graph and what was assembled from it."""

@@ -1,0 +1,20 @@
+"""Routes of context assembly."""
+
+from django.urls import path
+
+from assembly.views import assemblies
+
+urlpatterns = [
+    path("v1/context/assemble", assemblies.AssembleView.as_view(), name="context-assemble"),
+    path("v1/context/assemblies", assemblies.AssembliesView.as_view(), name="context-assemblies"),
+    path(
+        "v1/context/assemblies/<uuid:assembly_id>",
+        assemblies.AssemblyView.as_view(),
+        name="context-assembly",
+    ),
+    path(
+        "v1/context/assemblies/<uuid:assembly_id>/why",
+        assemblies.WhyView.as_view(),
+        name="context-assembly-why",
+    ),
+]
