@@ -33,9 +33,9 @@ def open_record(workspace: WorkspaceRef, row: GraphRecord, key: Key) -> Opened:
     return msgspec.json.decode(plain, type=Opened)
 
 
-def content_mac(key: Key, canonical: bytes) -> bytes:
-    """Authenticate what a record says, to know it when it is sent again (CA-3)."""
-    return encryption.mac(key, "graph-record", canonical)[:16]
+def content_mac(key: Key, sent: bytes) -> bytes:
+    """Authenticate what a record says, by the digest of it as it was sent, to know it when it comes again (CA-3)."""
+    return encryption.mac(key, "graph-record", sent)[:16]
 
 
 def address(key: Key, sha256: str) -> bytes:

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from assembly.views import assemblies
+from assembly.views import assemblies, graph
 
 urlpatterns = [
+    path("v1/graph", graph.GraphView.as_view(), name="graph"),
     path("v1/context/assemble", assemblies.AssembleView.as_view(), name="context-assemble"),
     path("v1/context/assemblies", assemblies.AssembliesView.as_view(), name="context-assemblies"),
     path(

@@ -27,6 +27,8 @@ from schemathesis.specs.openapi.checks import (
 
 from tests import factories
 from tests.api import OverHttp
+from tests.assembly import refusals as of_assembly
+from tests.assembly.graphs import Story
 from tests.history import refusals as of_history
 from tests.history.bounds import keep
 from tests.history.talk import Talk, ready_workspace
@@ -96,12 +98,14 @@ class Cast:
         off = factories.make_ready_workspace("Boreal")
         factories.switch(off, "agent_state", on=False)
         factories.switch(self.workspace, "history", on=True)
+        factories.switch(self.workspace, "context", on=True)
         full = ready_workspace("Cheio")
         keep(full, max_sessions=1)
         strict = factories.make_ready_workspace("Strict")
         self.keys = {
             "good": factories.make_key(self.workspace, *KEY_SCOPES),
             "other scope": factories.make_key(self.workspace, "context"),
+            "one scope": factories.make_key(self.workspace, "agent_state"),
             "other agent": factories.make_key(self.workspace, *KEY_SCOPES, agents=("somebody-else",)),
             "elsewhere": factories.make_key(self.workspace, *KEY_SCOPES, networks=("203.0.113.9/32",)),
             "off": factories.make_key(off, *KEY_SCOPES),
@@ -183,6 +187,8 @@ class Cast:
             return made[path]()
         if path.startswith(HISTORY):
             return of_history.good(self.talk(), path)
+        if path in of_assembly.PATHS:
+            return of_assembly.good(self.story(), path)
         examples = operation["requestBody"]["content"]["application/json"].get("examples", {})
         return next((found["value"] for found in examples.values()), None)
 
@@ -190,6 +196,10 @@ class Cast:
         """Speak of a new session."""
         client = OverHttp(self.url, self.keys[key])
         return Talk(client, run_id=uuid4().hex, invocation_id="1", agent_ref="order-taker")
+
+    def story(self) -> Story:
+        """Record a new conversation."""
+        return Story(OverHttp(self.url, self.keys["good"]))
 
     def _place(self) -> dict[str, Any]:
         write = factories.write()
@@ -418,6 +428,10 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         return _changed(ask, **cast.busy_address)
     if path.startswith(HISTORY) and code in of_history.WAYS:
         return _changed(ask, **of_history.WAYS[code](cast, path))
+    if path in of_assembly.PATHS and code == "scope_missing":
+        return _changed(ask, key=cast.keys["one scope"])
+    if path in of_assembly.PATHS and code in of_assembly.WAYS:
+        return _changed(ask, **of_assembly.WAYS[code](cast, cast.story()))
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:

@@ -52,6 +52,7 @@ class Cast:
     def __init__(self, url: str) -> None:
         workspace = factories.make_ready_workspace("Fuzz", OPEN_TYPE)
         factories.switch(workspace, "history", on=True)
+        factories.switch(workspace, "context", on=True)
         person = factories.make_person(workspace, "owner", "security", "privacy", "engineer")
         self.credentials = {
             "key": factories.make_key(workspace, *KEY_SCOPES),

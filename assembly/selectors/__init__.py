@@ -1,1 +1,1 @@
-"""Reading the runtime graph."""
+"""Everything that reads the runtime graph."""

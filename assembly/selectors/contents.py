@@ -31,7 +31,7 @@ class Contents:
             role=Payload.Role.RESULT,
             state=Payload.State.STORED,
         )
-        self._rows = dict((row.artifact, row) for row in rows.annotate(artifact=F("record__name")))
+        self._rows = {row.artifact: row for row in rows.annotate(artifact=F("record__name"))}
 
     def read(self, artifact: str) -> bytes | None:
         """Give the result of an artifact, None where it is not there."""

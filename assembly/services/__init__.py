@@ -1,1 +1,1 @@
-"""Writing the runtime graph and what was assembled from it."""
+"""Everything that writes the runtime graph."""

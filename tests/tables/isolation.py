@@ -167,6 +167,16 @@ HISTORY_GUESSES = tuple(
     )
 )
 
+_NEW_BRANCH = {
+    "type": "branch",
+    "id": "another",
+    "conversation": "{id}",
+    "recorded_at": "2050-01-01T00:00:00Z",
+}
+CONTEXT_GUESSES = (
+    Guess(method="POST", path="/v1/graph", route="graph", kind="graph", body={"records": [_NEW_BRANCH]}),
+)
+
 NAMES_NOTHING: dict[str, str] = {
     "source-me": "It answers about the key itself.",
     "sdk-profile": "It answers about the key's own workspace.",

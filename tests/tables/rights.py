@@ -169,6 +169,14 @@ ROUTES: tuple[Route, ...] = (
         )
     ),
     Route(
+        method="POST",
+        path="/v1/graph",
+        name="graph",
+        scopes=("context",),
+        feature="context",
+        body={"records": [{"type": "conversation", "id": "of-a-table-of-rights", "conversation": "c"}]},
+    ),
+    Route(
         method="GET",
         path="/v1/profiles/{profile}/agent-state",
         name="profile-states",

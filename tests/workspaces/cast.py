@@ -15,6 +15,7 @@ from privacy.services.erasures import Asker, request_erasure
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.assembly.graphs import Story
 from tests.history.talk import Talk
 from tests.privacy.packages import build
 from workspaces import access, documents
@@ -38,6 +39,7 @@ from workspaces.types import ChangeWish, WorkspaceRef
 PHONE = "+5511912345678"
 SCOPE_ID = "cast-conversation"
 SESSION_ID = "cast-session"
+GRAPH_ID = "cast-graph"
 
 
 class Cast(msgspec.Struct, frozen=True):
@@ -74,6 +76,9 @@ def make_cast() -> Cast:
     factories.switch(workspace, "history", on=True)
     for key in (keys["history"], factories.make_key(workspace, "history")):
         _say_something(workspace, key)
+    factories.switch(workspace, "context", on=True)
+    story = Story(InProcess(keys["context"]), GRAPH_ID)
+    story.stored(*story.whole({"type": "phone_e164", "value": PHONE}))
     hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):

@@ -18,8 +18,8 @@ from privacy.models import PackageRun
 from privacy.tasks import build_packages, sweep_all_packages
 from tests import factories
 from tests.privacy.packages import MARIA, build, request
-from tests.tables.isolation import GUESSES, HISTORY_GUESSES, NAMES_NOTHING, Guess
-from tests.workspaces.cast import SCOPE_ID, SESSION_ID, Cast
+from tests.tables.isolation import CONTEXT_GUESSES, GUESSES, HISTORY_GUESSES, NAMES_NOTHING, Guess
+from tests.workspaces.cast import GRAPH_ID, SCOPE_ID, SESSION_ID, Cast
 from workspaces import access
 from workspaces.errors import NotFound
 from workspaces.models import (
@@ -173,6 +173,9 @@ def test_a_binding_ends_with_its_block_and_stays_in_its_thread(
         Profile.objects.all()
 
 
+EVERY_GUESS = GUESSES + HISTORY_GUESSES + CONTEXT_GUESSES
+# The feature, and the scope of a key, that something named by an id belongs to.
+FEATURES = {"session": "history", "graph": "context"}
 TASKS = (sweep_all, forget_answers, destroy_retired_keys, build_packages, sweep_all_packages)
 
 
@@ -238,6 +241,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "hold": str(cast.hold),
         "scope": SCOPE_ID,
         "session": SESSION_ID,
+        "graph": GRAPH_ID,
         "erasure": str(cast.erasure),
         "package": str(cast.package),
     }
@@ -249,6 +253,7 @@ def absent_id(kind: str) -> str:
         "pseudonym": f"p_{uuid4().hex[:20]}",
         "scope": f"absent-{uuid4()}",
         "session": f"absent-{uuid4()}",
+        "graph": f"absent-{uuid4()}",
     }.get(kind, str(uuid4()))
 
 
@@ -257,8 +262,8 @@ def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
     if guess.route.startswith("legal-hold"):
         person = factories.make_person(workspace, "privacy")
         return factories.make_token(workspace, person, "place_hold", "lift_hold")
-    if guess.kind == "session":
-        return factories.make_key(workspace, "history")
+    if guess.kind in FEATURES:
+        return factories.make_key(workspace, FEATURES[guess.kind])
     if guess.kind != "change":
         return factories.make_key(workspace, "agent_state", "admin")
     person = factories.make_person(workspace, "owner", "security")
@@ -266,13 +271,13 @@ def caller_of(workspace: WorkspaceRef, guess: Guess) -> str:
     return factories.make_token(workspace, person, *names)
 
 
-@pytest.mark.parametrize("guess", GUESSES + HISTORY_GUESSES, ids=lambda guess: guess.route)
+@pytest.mark.parametrize("guess", EVERY_GUESS, ids=lambda guess: guess.route)
 def test_an_id_of_another_workspace_answers_like_an_absent_one(
     db: None, cast: Cast, boreal: WorkspaceRef, guess: Guess
 ) -> None:
     """PL-1: no object is found by guessing its id; the answer has the same bytes as for an id of nothing."""
-    if guess.kind == "session":
-        factories.switch(boreal, "history", on=True)
+    if guess.kind in FEATURES:
+        factories.switch(boreal, FEATURES[guess.kind], on=True)
     stranger = caller_of(boreal, guess)
     theirs = raw_answer(stranger, guess, ids_of(cast, guess.kind))
     assert theirs == raw_answer(stranger, guess, absent_id(guess.kind))
@@ -290,4 +295,4 @@ def test_every_route_is_guessed_at_or_names_nothing() -> None:
         for pattern in getattr(resolver, "url_patterns", [])
         if str(pattern.pattern).startswith("v1/")
     }
-    assert routes == {guess.route for guess in GUESSES + HISTORY_GUESSES} | NAMES_NOTHING.keys()
+    assert routes == {guess.route for guess in EVERY_GUESS} | NAMES_NOTHING.keys()

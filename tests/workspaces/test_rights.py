@@ -155,11 +155,11 @@ def test_dead_credentials_are_refused_alike(db: None, cast: Cast) -> None:
 def switched_off(cast: Cast, django_db_blocker: pytest.FixtureRequest) -> Iterator[Cast]:
     """The cast with every feature off."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        for feature in ("agent_state", "history"):
+        for feature in ("agent_state", "history", "context"):
             factories.switch(cast.workspace, feature, on=False)
     yield cast
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        for feature in ("agent_state", "history"):
+        for feature in ("agent_state", "history", "context"):
             factories.switch(cast.workspace, feature, on=True)
 
 

@@ -195,10 +195,15 @@ class Facts:
         return frozenset(artifact for memory in memories for artifact in memory.artifacts)
 
     @cached_property
-    def _settled(self) -> frozenset[str]:
+    def _settled(self) -> frozenset[Reference]:
         """Give the calls and artifacts that a resolution names."""
         resolutions = [cast(Resolution, one) for one in self.all(Resolution)]
-        return frozenset(name for one in resolutions for name in (one.call, one.artifact) if name)
+        return frozenset(
+            Reference(ToolCall.wire, one.call)
+            if one.call
+            else Reference(ToolArtifact.wire, one.artifact or "")
+            for one in resolutions
+        )
 
     def is_final(self, record: Selectable) -> bool:
         """Say whether nothing of a record is still to come: of a message, that it is finalized (CA-6)."""
@@ -212,15 +217,16 @@ class Facts:
         """Say whether a call, an artifact or a run needs nobody's care (CA-12)."""
         if isinstance(record, ToolArtifact):
             is_last = self._artifacts[record.call][-1] is record
-            return not is_last or record.status == "succeeded" or self._is_settled(record.id, record.call)
+            is_settled = reference_to(record) in self._settled or self._is_settled(record.call)
+            return not is_last or record.status == "succeeded" or is_settled
         if isinstance(record, RunFinished):
             answers = self._artifacts.get(record.parent_call or "", [])
             is_answered = any(answer.status == "succeeded" for answer in answers)
             return record.status == "succeeded" or is_answered or self._is_settled(record.parent_call)
         return not isinstance(record, ToolCall) or self._is_settled(record.id)
 
-    def _is_settled(self, *names: str | None) -> bool:
-        return any(name in self._settled for name in names)
+    def _is_settled(self, call: str | None) -> bool:
+        return Reference(ToolCall.wire, call or "") in self._settled
 
     def _call(self, record: Selectable) -> ToolCall | None:
         if not isinstance(record, ToolArtifact):

@@ -60,7 +60,7 @@ _SHA256 = Pattern(r"[0-9a-f]{64}", "64 hexadecimal digits")
 
 Id = Annotated[str, _ID]
 Digest = Annotated[str, _SHA256]
-Name = Annotated[str, Length(most=256, least=1)]
+Name = Annotated[str, Length(most=256, least=1), Pattern(r"[^\x00]*", "no NUL")]
 Line = Annotated[str, Length(most=1_000)]
 Text = Annotated[str, Length(most=65_536)]
 Data = Annotated[str, Length(most=8_388_608)]

@@ -1,0 +1,27 @@
+"""A workspace in which context assembly is on, and an agent's code in it."""
+
+import pytest
+
+from tests import factories
+from tests.api import InProcess
+from tests.assembly.graphs import Story
+from workspaces.types import WorkspaceRef
+
+
+@pytest.fixture
+def home(aurora: WorkspaceRef) -> WorkspaceRef:
+    """A workspace in which context assembly is on."""
+    factories.switch(aurora, "context", on=True)
+    return aurora
+
+
+@pytest.fixture
+def api(home: WorkspaceRef) -> InProcess:
+    """An agent's code with a key of the scope `context`."""
+    return InProcess(factories.make_key(home, "context"))
+
+
+@pytest.fixture
+def story(api: InProcess) -> Story:
+    """A new conversation, of which nothing is recorded yet."""
+    return Story(api)
