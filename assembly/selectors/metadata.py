@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from assembly import access
 from assembly.models import ContextAssembly, GraphPerson
 from assembly.selectors.assemblies import assemblies
 from assembly.types import AssemblyFilter
@@ -53,6 +54,11 @@ def others_of_the_conversation(found: ContextAssembly, *, now: datetime) -> list
     """List the newest other assemblies of the same conversation."""
     rows = listed_assemblies({"conversation": found.graph.name}, now=now).exclude(id=found.id)
     return list(rows.order_by("-created_at", "-id")[:OTHERS_SHOWN])
+
+
+def is_recorded(found: ContextAssembly, *, type: str, id: str) -> bool:
+    """Tell whether the conversation of an assembly has a record of this name, whenever it was recorded."""
+    return access.records_of(found.graph).filter(kind=type, name=id).exists()
 
 
 def has_trace(found: ContextAssembly, *, now: datetime) -> bool:

@@ -102,7 +102,7 @@ def _form_rows(shown: Sequence[ShownRecord], tokens: int) -> list[FormRow]:
         if form in by_form
     ]
     rest = tokens - sum(row[3] for row in sums)
-    if sums and rest > 0:
+    if rest < tokens and rest > 0:
         sums.append(("frame", _("frame around the data"), 0, rest, 0))
     return [
         FormRow(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from assembly.models import ContextAssembly
 from assembly.types import DecisionValue, LocatorValue, NamedRecord, ProvenanceStep, RuleValue, Why
-from console.presenters.outcomes import form_words, reason_words, type_words, why_url
+from console.presenters.outcomes import detail_words, form_words, reason_words, type_words, why_url
 
 REFERENCES_SHOWN = 12
 RULE_WORDS: Mapping[str, tuple[Any, Any]] = {
@@ -66,16 +66,6 @@ RULE_WORDS: Mapping[str, tuple[Any, Any]] = {
         gettext_lazy("A named rule of the policy made its class less strict."),
     ),
 }
-DETAIL_WORDS: Mapping[str, Any] = {
-    "stale_after": gettext_lazy("its time had passed"),
-    "broken_provenance": gettext_lazy("a place in its evidence does not hold"),
-    "source": gettext_lazy("an artifact that it rests on"),
-    "run": gettext_lazy("its run has ended"),
-    "payload": gettext_lazy("its payload"),
-    "depends_on": gettext_lazy("a memory that it depends on"),
-    "unchecked": gettext_lazy("it was never checked"),
-    "broken": gettext_lazy("it says something else"),
-}
 WAYS = {
     "lines": gettext_lazy("lines %(first)s to %(last)s"),
     "bytes": gettext_lazy("bytes %(first)s to %(last)s"),
@@ -83,7 +73,7 @@ WAYS = {
 
 
 class RuleRow(msgspec.Struct, frozen=True):
-    """What one rule said: its name, what it asks, and the form or the reason that it left."""
+    """What one rule said: its name, what it asks, and the reason, or the form where it gave another one."""
 
     name: Any
     asks: Any
@@ -143,7 +133,7 @@ def answer_of(request: Any, found: ContextAssembly, asked: NamedRecord, told: Wh
     return Answer(
         tone={"included": "ok", "omitted": "warn"}.get(told.outcome, "info"),
         sentence=_sentence(told),
-        rules=[_rule_row(rule) for rule in told.rules],
+        rules=_rule_rows(told.rules),
         steps=[_step_row(request, found, asked, step) for step in told.provenance],
         warnings=list(_warnings(told)),
     )
@@ -151,9 +141,9 @@ def answer_of(request: Any, found: ContextAssembly, asked: NamedRecord, told: Wh
 
 def _sentence(told: Why) -> str:
     if told.outcome == "included":
-        return _("The model saw it: %s.") % str(form_words(told.form or ""))
+        return _("The model saw it. Form: %s.") % str(form_words(told.form or ""))
     if told.outcome == "omitted":
-        return _("The model did not see it: %s.") % str(reason_words(told.reason or ""))
+        return _("The model did not see it. Reason: %s.") % str(reason_words(told.reason or ""))
     return _(
         "The model could not see it: at that position the graph of this conversation had no such record, or it is"
         " gone since."
@@ -173,16 +163,17 @@ def _warnings(told: Why) -> Iterable[str]:
         )
 
 
-def _rule_row(rule: RuleValue) -> RuleRow:
+def _rule_rows(rules: Sequence[RuleValue]) -> list[RuleRow]:
+    before = [rules[0].form if rules else None, *(rule.form for rule in rules)]
+    return [_rule_row(rule, was) for rule, was in zip(rules, before, strict=False)]
+
+
+def _rule_row(rule: RuleValue, was: str | None) -> RuleRow:
     name, asks = RULE_WORDS.get(rule.rule, (rule.rule, ""))
     passed = rule.outcome == "passed"
-    words = form_words(rule.form or "") if passed else reason_words(rule.outcome)
+    form = form_words(rule.form or "") if rule.form != was else ""
+    words = form if passed else reason_words(rule.outcome)
     return RuleRow(name=name, asks=asks, passed=passed, words=words, detail=detail_words(rule.detail))
-
-
-def detail_words(detail: str) -> str:
-    """Say what decided: a word of ours in people's words, or the id of another record as it is."""
-    return str(DETAIL_WORDS.get(detail, detail))
 
 
 def _step_row(request: Any, found: ContextAssembly, asked: NamedRecord, step: ProvenanceStep) -> StepRow:

@@ -72,9 +72,22 @@ REASON_WORDS: Mapping[str, tuple[Any, Any]] = {
     ),
     "candidate_limit": (
         gettext_lazy("beyond the limit of candidates"),
-        gettext_lazy("The policy looks at so many candidates, and it came after them."),
+        gettext_lazy("It came after the candidates, or the latest messages, that the policy looks at."),
     ),
 }
+
+
+DETAIL_WORDS: Mapping[str, Any] = {
+    "stale_after": gettext_lazy("its time had passed"),
+    "broken_provenance": gettext_lazy("a place in its evidence does not hold"),
+    "source": gettext_lazy("an artifact that it rests on"),
+    "run": gettext_lazy("its run has ended"),
+    "payload": gettext_lazy("its payload"),
+    "depends_on": gettext_lazy("a memory that it depends on"),
+    "unchecked": gettext_lazy("it was never checked"),
+    "broken": gettext_lazy("it says something else"),
+}
+TYPE_WORDS: Mapping[str, Any] = {**RECORD_TITLES, "model_run": gettext_lazy("run of a model")}
 
 
 class CandidateRow(msgspec.Struct, frozen=True):
@@ -138,7 +151,9 @@ def _with_details(rows: Sequence[CandidateRow], traced: Sequence[TraceLine]) -> 
     known = {(one.type, one.id): one for one in traced}
     lines = [known.get((row.type, row.id)) for row in rows]
     return [
-        msgspec.structs.replace(row, detail=line.detail, conflicts=line.conflicts) if line else row
+        msgspec.structs.replace(row, detail=detail_words(line.detail), conflicts=line.conflicts)
+        if line
+        else row
         for row, line in zip(rows, lines, strict=True)
     ]
 
@@ -150,7 +165,7 @@ def _left_out(request: Any, found: ContextAssembly, one: TraceLine) -> Candidate
         id=one.id,
         reason=one.reason or "",
         words=reason_words(one.reason or ""),
-        detail=one.detail,
+        detail=detail_words(one.detail),
         why_url=why_url(request, found, one.type, one.id),
     )
 
@@ -174,8 +189,13 @@ def form_words(form: str) -> Any:
     return FORM_WORDS.get(form, form)
 
 
+def detail_words(detail: str) -> str:
+    """Say what decided: a word of ours in people's words, or the id of another record as it is."""
+    return str(DETAIL_WORDS.get(detail, detail))
+
+
 def type_words(type: str) -> Any:
-    return RECORD_TITLES.get(type, type)
+    return TYPE_WORDS.get(type, type)
 
 
 def why_url(request: Any, found: ContextAssembly, type: str, id: str) -> str:

@@ -14,10 +14,15 @@ from assembly.models import ContextAssembly
 from assembly.selectors.answers import record_of
 from assembly.selectors.assemblies import assembly_row, compared
 from assembly.selectors.explanations import explain
-from assembly.selectors.metadata import listed_assemblies, neighbours_in, others_of_the_conversation
+from assembly.selectors.metadata import (
+    is_recorded,
+    listed_assemblies,
+    neighbours_in,
+    others_of_the_conversation,
+)
 from assembly.types import AssemblyRecord, NamedRecord
 from console.forms.assemblies import WhyForm
-from console.pages import asked, here, workspace_page
+from console.pages import asked, here, see_other, workspace_page
 from console.presenters.assemblies import (
     COLUMNS,
     asked_filters,
@@ -30,10 +35,10 @@ from console.presenters.assemblies import (
 )
 from console.presenters.budgets import budget_of
 from console.presenters.comparisons import comparison_of, sides_of
-from console.presenters.explanations import answer_of, decision_rows
+from console.presenters.explanations import Answer, answer_of, decision_rows
 from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
 from console.presenters.features import title_of
-from console.presenters.outcomes import candidates_of, reason_row, reason_rows
+from console.presenters.outcomes import candidates_of, reason_row, reason_rows, why_url
 from console.presenters.rows import Tab
 from console.views.documents import changes_of_document
 from console.views.features import described
@@ -103,14 +108,10 @@ def assembly_why(request: Any, assembly_id: UUID) -> HttpResponse:
     context = {**_head(request, found, now), "form": form, "answer": None}
     if form.is_valid():
         record = NamedRecord(form.cleaned_data["type"], form.cleaned_data["id"])
-        told = explain(
-            workspace=request.workspace,
-            assembly_id=found.id,
-            reference=Reference(record.type, record.id),
-            live=documents.live("assembly-policy"),
-            now=now,
-        )
-        context |= {"record": record, "answer": answer_of(request, found, record, told)}
+        # What was typed gets into the address only where it names a record (CO-3).
+        if request.method == "POST" and is_recorded(found, type=record.type, id=record.id):
+            return see_other(why_url(request, found, record.type, record.id))
+        context |= {"record": record, "answer": _answer(request, found, record, now)}
     is_refused = form.is_bound and not form.is_valid()
     return render(request, "console/assembly_why.html", context, status=422 if is_refused else 200)
 
@@ -131,6 +132,17 @@ def assembly_compare(request: Any, assembly_id: UUID, other_id: UUID) -> HttpRes
         "compared": comparison_of(request, one, other, compared(one, other)),
     }
     return render(request, "console/assembly_compare.html", context)
+
+
+def _answer(request: Any, found: ContextAssembly, record: NamedRecord, now: datetime) -> Answer:
+    told = explain(
+        workspace=request.workspace,
+        assembly_id=found.id,
+        reference=Reference(record.type, record.id),
+        live=documents.live("assembly-policy"),
+        now=now,
+    )
+    return answer_of(request, found, record, told)
 
 
 def _listed(request: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from privacy.services.holds import HoldWish
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.console.assembled import keep_assemblies
 from tests.history.talk import PINS, Talk, items, user
 from tests.privacy.packages import build
 from workspaces import access, documents
@@ -103,6 +104,8 @@ class House(msgspec.Struct, frozen=True):
     reserved: UUID
     change: UUID
     package: UUID
+    assembly: UUID
+    compared: UUID
     scope: str
 
     def address(self, route: str, who: str = "security") -> str:
@@ -125,6 +128,8 @@ class House(msgspec.Struct, frozen=True):
             "session_id": self.reserved,
             "form": "csv",
             "package_id": self.package,
+            "assembly_id": self.assembly,
+            "other_id": self.compared,
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
@@ -166,6 +171,7 @@ def build_house() -> House:
     package = build(workspace, {"type": "phone_e164", "value": PHONE})
     _write_about(InProcess(key_text), *OTHERS.values())
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": PHONE})
+    assembled = keep_assemblies(workspace, {"type": "phone_e164", "value": PHONE}, word=CANARY)
     requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         return House(
@@ -181,6 +187,8 @@ def build_house() -> House:
             entry=AuditEntry.objects.get(act="feature.enable", object_id="agent_state").id,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            assembly=assembled.traced,
+            compared=assembled.plain,
             requests=requests,
             hold=hold,
             held=held,

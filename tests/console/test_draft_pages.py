@@ -1,4 +1,4 @@
-"""Masking, retention and policies are edited in the console: a diff and its effects first, and what was checked alone (PR-2)."""
+"""Masking, retention and policies are edited here: diff and effects first, and what was checked alone (PR-2)."""
 
 import json
 from typing import Any

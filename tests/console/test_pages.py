@@ -131,6 +131,10 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
         "erasure",
         "hold_new",
         "retention",
+        "assembly",
+        "assembly_why",
+        "assembly_compare",
+        "profile_assemblies",
     ],
 )
 def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: str) -> None:
@@ -149,6 +153,7 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "appr": "Approvals",
         "four": "Approvals",
         "pack": "Subject packages",
+        "asse": "Assemblies",
     }
     assert current == [places[name[:4]]]
 
