@@ -1,5 +1,6 @@
 """The shapes of context assembly on the wire (CA-3, CA-9)."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -7,11 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from assembly.errors import answered
-from assembly.types import AssemblySummary, AssemblyWish
+from assembly.types import AssemblyFilter, AssemblySummary, AssemblyWish
 from lastro.assembly.records import MAX_RECORDS, RuntimeKind
 from lastro.assembly.rendering.messages import Format
 from lastro.assembly.request import parse_request
-from workspaces.types import Moment, WorkspaceRef
+from workspaces.errors import InvalidInput
+from workspaces.types import FieldProblem, Moment, WorkspaceRef
 
 _ID = Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")
 _NAME = Meta(min_length=1, max_length=256, pattern=r"^[^\x00]+$")
@@ -79,7 +81,7 @@ class AssembleContext(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AskWhy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """About which record of the graph."""
 
-    type: Annotated[str, Meta(min_length=1, max_length=20)]
+    type: Annotated[str, Meta(min_length=1, max_length=20, pattern=r"^[a-z_]+$")]
     id: Id
 
 
@@ -90,7 +92,23 @@ class ListedAssemblies(msgspec.Struct, frozen=True):
     next_cursor: str | None
 
 
+class ListAssemblies(msgspec.Struct, frozen=True):
+    """Which assemblies are listed."""
+
+    conversation: Id | None = None
+
+
 _BESIDE = ("policy", "trace", "render")
+
+
+def assembly_filter(query: Mapping[str, str]) -> AssemblyFilter:
+    """Read the query of a list. Raises InvalidInput."""
+    try:
+        wanted = msgspec.convert({"conversation": query.get("conversation")}, ListAssemblies)
+    except msgspec.ValidationError as error:
+        problem = FieldProblem("/conversation", "wrong_form", "The id of a Conversation record.")
+        raise InvalidInput(errors=(problem,)) from error
+    return AssemblyFilter(conversation=wanted.conversation or "")
 
 
 def assembly_wish(shape: AssembleContext, *, workspace: WorkspaceRef, now: datetime) -> AssemblyWish:
@@ -98,7 +116,7 @@ def assembly_wish(shape: AssembleContext, *, workspace: WorkspaceRef, now: datet
     members = msgspec.structs.asdict(shape) | {"as_of": shape.as_of or now}
     asked = {
         name: value
-        for name, value in msgspec.to_builtins(members).items()
+        for name, value in msgspec.json.decode(msgspec.json.encode(members)).items()
         if value is not None and name not in _BESIDE
     }
     with answered():

@@ -78,6 +78,7 @@ def goals(measured: Measured) -> dict[str, Goal]:
         "PF-5": _contention(measured),
         "PF-6": _tails(measured),
         "PF-7": _footprint(measured),
+        "PF-8": _assemblies(measured),
         "PF-9": _stalls(measured),
     }
 
@@ -158,6 +159,16 @@ def _tails(measured: Measured) -> Goal:
         for name in (READ, CAS, MERGE)
     )
     return Goal(what="the slowest hundredth", parts=parts)
+
+
+def _assemblies(measured: Measured) -> Goal:
+    most = {10_000: 50.0}
+    parts = tuple(
+        _number(f"of {size:,} records", took.whole, must=most.get(size), unit="ms")
+        for size, took in sorted(measured.assemblies.items())
+    )
+    leaves = "what the server takes to find, decide and write out a context; not to keep its record, nor HTTP"
+    return Goal(what="a context, at the median", parts=parts, leaves_out=leaves)
 
 
 def _footprint(measured: Measured) -> Goal:

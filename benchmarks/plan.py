@@ -18,6 +18,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     many_rows: int | None
     warm_set: int
     few_rows: int
+    graph_sizes: tuple[int, ...]
+    assemblies: int
     variables: dict[str, str] = {}
     """More environment for our server, such as limits that a load would meet."""
 
@@ -42,6 +44,8 @@ def quick(variables: dict[str, str]) -> Plan:
         many_rows=None,
         warm_set=0,
         few_rows=0,
+        graph_sizes=(100, 1_000, 10_000),
+        assemblies=15,
         variables=variables,
     )
 
@@ -61,5 +65,7 @@ def full(variables: dict[str, str]) -> Plan:
         many_rows=2_000_000,
         warm_set=100_000,
         few_rows=1_000,
+        graph_sizes=(100, 1_000, 10_000, 100_000),
+        assemblies=31,
         variables=variables,
     )

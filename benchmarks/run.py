@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.assembly import Took, assemblies
 from benchmarks.ceiling import ceiling
 from benchmarks.contention import Contention, contention
 from benchmarks.database import own_database, owner_url
@@ -47,6 +48,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     worker_bytes: int
     many_rows: ManyRows | None
     sessions: Sessions
+    assemblies: Mapping[int, Took]
     peers: Mapping[str, str]
     seconds: float
 
@@ -82,6 +84,8 @@ def measure(plan: Plan, *, variables: Mapping[str, str], folder: Path) -> Measur
         held = worker_bytes(ground.served)
         _tell("sessions of 10 to 10,000 messages")
         talked = sessions(ground.ours, plan)
+        _tell("contexts of conversations of 100 records and more")
+        assembled = assemblies(ground.ours, plan)
         many = _many_rows(ground, plan)
         _tell("a database that stands still")
         stalled = stalls(ground.ours, variables, rounds=plan.stall_rounds, seconds=plan.stall_seconds)
@@ -94,6 +98,7 @@ def measure(plan: Plan, *, variables: Mapping[str, str], folder: Path) -> Measur
             worker_bytes=held,
             many_rows=many,
             sessions=talked,
+            assemblies=assembled,
             peers=ground.peers.versions,
             seconds=time.monotonic() - began,
         )

@@ -60,10 +60,10 @@ def _make() -> str:
         types = {"types": [ORDER]}
         wish = ChangeWish(kind="object-types", document=types, reason=why.pop("reason"), replaces=version)
         change_document(wish=wish, **why)
-        for feature in ("agent_state", "history"):
+        for feature in ("agent_state", "history", "context"):
             version = documents.live("features")["features"].version
             switch_feature(feature=feature, on=True, reason="To be measured", replaces=version, **why)
-        key = KeyWish(source="benchmark", name="load", scopes=("agent_state", "history"))
+        key = KeyWish(source="benchmark", name="load", scopes=("agent_state", "history", "context"))
         return credentials.make_api_key(wish=key, maker=None, actor=actor, now=now).text
 
 

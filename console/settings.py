@@ -194,6 +194,10 @@ SPECTACULAR_SETTINGS = {
             "name": "History",
             "description": "The messages of an agent's run between its steps, under one worker's reservation.",
         },
+        {
+            "name": "Context",
+            "description": "What agents did, saw and know, and the context that a model is given of it.",
+        },
         {"name": "Profiles", "description": "The people that states name, found by an identifier."},
         {
             "name": "Subject packages",

@@ -157,6 +157,8 @@ class Cast:
         if "{request_id}" in real:
             real = real.replace("{request_id}", self.erasing())
         real = real.replace("{run_id}", self.run_id)
+        if "{assembly_id}" in real:
+            real = real.replace("{assembly_id}", self.assembly())
         if "{change_id}" in real:
             author = "colleague" if path == DENY else "good"
             real = real.replace("{change_id}", self.proposed(FEATURES, author=author))
@@ -200,6 +202,12 @@ class Cast:
     def story(self) -> Story:
         """Record a new conversation."""
         return Story(OverHttp(self.url, self.keys["good"]))
+
+    def assembly(self) -> str:
+        """Assemble a context of a new conversation; give its id."""
+        story = self.story()
+        story.stored(*story.whole())
+        return str(story.assembled()["assembly_id"])
 
     def _place(self) -> dict[str, Any]:
         write = factories.write()
@@ -328,9 +336,8 @@ def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
     if path in {LINK, UNLINK}:
         nobody = {"handle": {"type": "app_user_id", "value": uuid4().hex}}
         return _changed(ask, body=nobody if path == UNLINK else ask.body | {"second": nobody})
-    ids = {
-        f"{{{name}}}": str(uuid4()) for name in ("change_id", "profile_id", "request_id", "run_id", "hold_id")
-    }
+    names = ("change_id", "profile_id", "request_id", "run_id", "hold_id", "assembly_id")
+    ids = {f"{{{name}}}": str(uuid4()) for name in names}
     last = {"{kind}": "nothing", **ids}
     for name, value in last.items():
         path = path.replace(name, value)
@@ -428,15 +435,14 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         return _changed(ask, **cast.busy_address)
     if path.startswith(HISTORY) and code in of_history.WAYS:
         return _changed(ask, **of_history.WAYS[code](cast, path))
-    if path in of_assembly.PATHS and code == "scope_missing":
-        return _changed(ask, key=cast.keys["one scope"])
-    if path in of_assembly.PATHS and code in of_assembly.WAYS:
-        return _changed(ask, **of_assembly.WAYS[code](cast, cast.story()))
+    if code in of_assembly.WAYS.get(path, {}):
+        return _changed(ask, **of_assembly.WAYS[path][code](cast, cast.story()))
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:
         return _changed(ask, body=ask.body | OTHER_WORDS[code])
-    return _changed(ask, **cast.changes[code])
+    is_context = path in of_assembly.PATHS and code == "scope_missing"
+    return _changed(ask, **({"key": cast.keys["one scope"]} if is_context else cast.changes[code]))
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def shown_of(assembly: Assembly) -> list[list[Any]]:
 
 def asked_of(request: AssemblyRequest) -> dict[str, Any]:
     """Write a request as it is kept: what a host asked, without what it left open."""
-    members = msgspec.to_builtins(asdict(request))
+    members = msgspec.json.decode(msgspec.json.encode(request))
     return {
         name: value for name, value in members.items() if value not in (None, [], "") and name != "workspace"
     }

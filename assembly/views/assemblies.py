@@ -11,9 +11,9 @@ from assembly import errors as refusals
 from assembly.selectors import assemblies as selectors
 from assembly.selectors.answers import summary_of
 from assembly.selectors.explanations import explain
-from assembly.serializers import AskWhy, AssembleContext, ListedAssemblies, assembly_wish
+from assembly.serializers import AskWhy, AssembleContext, ListedAssemblies, assembly_filter, assembly_wish
 from assembly.services.assemblies import assemble_context
-from assembly.types import AssembledContext, AssemblyFilter, AssemblyRecord, Why
+from assembly.types import AssembledContext, AssemblyRecord, Why
 from assembly.views.base import NEEDS, ContextView
 from lastro.assembly.records import Reference
 from workspaces import errors
@@ -125,7 +125,7 @@ class AssembliesView(ContextView):
             Parameter(
                 "conversation",
                 "query",
-                {"type": "string", "maxLength": 64},
+                {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9_.:-]+$"},
                 "The id of a Conversation record; without it those of every conversation.",
                 "c-81",
             ),
@@ -135,7 +135,7 @@ class AssembliesView(ContextView):
     )
     def get(self, request: Request) -> Response:
         """List the assemblies that are kept, newest first."""
-        wanted = AssemblyFilter(conversation=request.query_params.get("conversation", ""))
+        wanted = assembly_filter(request.query_params)
         rows = selectors.assemblies(wanted, now=timezone.now())
         listed = page(rows, by="created_at", older=request.query_params.get("cursor"))
         return Response(ListedAssemblies([summary_of(row) for row in listed.rows], listed.older))

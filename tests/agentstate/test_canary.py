@@ -27,6 +27,7 @@ from tests.agentstate.canary import Place, found
 from tests.agentstate.rows import row_of
 from tests.agentstate.threads import apart, in_parallel
 from tests.api import Answer, InProcess, OverHttp
+from tests.assembly import canary as assembly
 from tests.factories import order_type
 from tests.history import canary as history
 from tests.server import Server, database_url_of_tests
@@ -76,7 +77,8 @@ class Drive:
         self.workspace = factories.make_ready_workspace("Canario", order_type(), TASKS_ONLY)
         self.answers: list[Answer] = []
         factories.switch(self.workspace, "history", on=True)
-        self.key = factories.make_key(self.workspace, "agent_state", "admin", "history")
+        factories.switch(self.workspace, "context", on=True)
+        self.key = factories.make_key(self.workspace, "agent_state", "admin", "history", "context")
         self.agent = f"order-taker-{words.clear}"
         self.scope = {"kind": "conversation", "id": f"c-{words.content}"}
         types = [order_type(agents=["order-taker", self.agent]), TASKS_ONLY]
@@ -153,6 +155,8 @@ def drive(quick_to_give_up: Server, words: Words, django_db_blocker: Any) -> Dri
         fail(drive)
         history.play(drive.call, drive.answers, drive.words.content, drive.words.phone)
         history.damage(drive.call, drive.workspace, drive.words.content)
+        assembly.play(drive.call, drive.words.content, drive.words.phone)
+        assembly.damage(drive.call, drive.workspace, drive.words.content)
     return drive
 
 
@@ -403,4 +407,6 @@ def test_no_protocol_of_tools() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     names = {re.split(r"[^A-Za-z0-9_.-]", line)[0].lower() for line in project["dependencies"]}
     assert "django" in names
+    # A tokenizer that is named after whose vocabulary it has.
+    names -= {"bpe-openai"}
     assert not {name for name in names if "mcp" in name or "langchain" in name or "openai" in name}

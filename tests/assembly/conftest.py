@@ -5,7 +5,7 @@ import pytest
 from tests import factories
 from tests.api import InProcess
 from tests.assembly.graphs import Story
-from workspaces.types import WorkspaceRef
+from workspaces.types import Caller, WorkspaceRef
 
 
 @pytest.fixture
@@ -25,3 +25,9 @@ def api(home: WorkspaceRef) -> InProcess:
 def story(api: InProcess) -> Story:
     """A new conversation, of which nothing is recorded yet."""
     return Story(api)
+
+
+@pytest.fixture
+def caller(home: WorkspaceRef) -> Caller:
+    """A source that records and asks by the services themselves."""
+    return factories.make_caller(home, scopes=("context",))

@@ -9,6 +9,8 @@ from tests.api import Answer, InProcess, OverHttp
 from workspaces.types import WorkspaceRef
 
 GRAPH = "/v1/graph"
+ASSEMBLE = "/v1/context/assemble"
+ASSEMBLIES = "/v1/context/assemblies"
 BEGAN = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 PHONE = {"type": "phone_e164", "value": "+55 11 91234-5678"}
 EVENTS = {"events": [{"at": "09:00", "title": "Dentist"}, {"at": "15:30", "title": "Review"}]}
@@ -46,6 +48,24 @@ class Story:
         found: Json = answer.body
         return found
 
+    def asking(self, **members: Any) -> Json:
+        """Give a request for a context of the planner, who answers the question."""
+        base = {
+            "conversation": self.chat,
+            "branch": self.id("main"),
+            "participant": self.id("planner"),
+            "route": "openai",
+            "answers": self.id("hello"),
+            "as_of": at(30),
+        }
+        return {**base, **members}
+
+    def assembled(self, **members: Any) -> Json:
+        """Ask for a context; give the answer."""
+        answer = self.api.post(ASSEMBLE, self.asking(**members))
+        assert answer.status == 200, answer.body
+        return dict(answer.body)
+
     def conversation(self, *subject: Json, **members: Any) -> Json:
         """Give the conversation itself, about whom is named."""
         base = {"type": "conversation", "id": self.chat, "conversation": f"company-{self.chat}"}
@@ -57,29 +77,29 @@ class Story:
 
     def participant(self, name: str = "planner", /, **members: Any) -> Json:
         """Give a participant."""
-        return self._placed("participant", name, name=name, **members)
+        return self._placed("participant", name, **{"name": name, **members})
 
     def run(self, name: str = "run", /, **members: Any) -> Json:
         """Give a run of the planner."""
-        return self._owned(
+        return self.owned(
             "model_run", name, **{"run": None, "route": "openai", "model": "gpt-4.1", **members}
         )
 
     def message(self, name: str = "hello", text: str = "What is on tomorrow?", **members: Any) -> Json:
         """Give a message of the person, final and seen on the branch."""
         said = {"role": "user", "parts": [{"text": text}], "run": None, "participant": None}
-        return self._owned("message", name, **{**said, **members})
+        return self.owned("message", name, **{**said, **members})
 
     def call(self, name: str = "call", /, **members: Any) -> Json:
         """Give a call of the calendar."""
         asked = {"tool": "calendar.list", "arguments": {"value": {"day": "tomorrow"}}}
-        return self._owned("tool_call", name, **{**asked, **members})
+        return self.owned("tool_call", name, **{**asked, **members})
 
     def artifact(self, name: str = "artifact", /, call: str = "call", **members: Any) -> Json:
         """Give what the calendar answered."""
         base = {"call": self.id(call), "tool": "calendar.list", "status": "succeeded"}
         result = {"result": {"value": EVENTS}} if members.get("status", "succeeded") == "succeeded" else {}
-        return self._owned("tool_artifact", name, **{**base, **result, **members})
+        return self.owned("tool_artifact", name, **{**base, **result, **members})
 
     def memory(self, name: str = "memory", /, *artifacts: str, **members: Any) -> Json:
         """Give what is remembered of artifacts."""
@@ -89,7 +109,7 @@ class Story:
             "freshness": "session",
             "observed_at": at(),
         }
-        return self._owned("tool_memory", name, **{**base, **members})
+        return self.owned("tool_memory", name, **{**base, **members})
 
     def event(self, type: str, name: str, /, **members: Any) -> Json:
         """Give a record of what changed later: `promotion`, `resolution`, `message_finalized` and the like."""
@@ -97,7 +117,7 @@ class Story:
 
     def finished(self, name: str = "finished", /, **members: Any) -> Json:
         """Give the end of a run."""
-        return self._owned("run_finished", name, **{"status": "succeeded", **members})
+        return self.owned("run_finished", name, **{"status": "succeeded", **members})
 
     def opening(self, *subject: Json) -> list[Json]:
         """Give what stands first in every conversation: itself, its branch, its planner, a question and a run."""
@@ -113,15 +133,16 @@ class Story:
         """Give a typical run: a question, a call with its result, and what is remembered of it."""
         return [*self.opening(*subject), self.call(), self.artifact(), self.memory()]
 
-    def _placed(self, type: str, name: str, /, **members: Any) -> Json:
-        base = {"type": type, "id": self.id(name), "conversation": self.chat, "recorded_at": at()}
-        return _without_none({**base, **members})
-
-    def _owned(self, type: str, name: str, /, **members: Any) -> Json:
+    def owned(self, type: str, name: str, /, **members: Any) -> Json:
+        """Give a record of any type that the planner owns, in its run on its branch."""
         owner = {
             name: self.id(id) for name, id in (("branch", "main"), ("participant", "planner"), ("run", "run"))
         }
         return self._placed(type, name, **{**owner, **members})
+
+    def _placed(self, type: str, name: str, /, **members: Any) -> Json:
+        base = {"type": type, "id": self.id(name), "conversation": self.chat, "recorded_at": at()}
+        return _without_none({**base, **members})
 
 
 def _without_none(record: Json) -> Json:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from django.db import transaction
 from runtime_graphs import START, World
 
 from assembly.documents import bounds_of
+from assembly.models import GraphRecord
 from assembly.rules.tokens import count_tokens
 from assembly.selectors.contents import Contents
 from assembly.selectors.graphs import SeenGraph, served_graph
@@ -18,11 +20,12 @@ from assembly.services.recording import record
 from lastro.assembly.assembler import assemble
 from lastro.assembly.graph import RuntimeGraph
 from lastro.assembly.policy import Policy
-from lastro.assembly.records import parse_record
+from lastro.assembly.records import Reference, parse_record
 from lastro.assembly.results import Assembly
 from workspaces import access, documents
 from workspaces.types import Caller
 
+NO_ENDS: Mapping[Reference, datetime] = MappingProxyType({})
 NOW = START + timedelta(hours=1)
 
 
@@ -36,6 +39,11 @@ class Recorded(msgspec.Struct):
         """Give the graph as of a position."""
         bounds = bounds_of(documents.live())
         return served_graph(self.caller.workspace, "talk", bounds, now=NOW, position=position)
+
+    def ends(self) -> dict[Reference, datetime]:
+        """Give the ends that records have; what has expired by now has for every moment."""
+        rows = GraphRecord.objects.exclude(expires_at=None).values_list("kind", "name", "expires_at")
+        return {Reference(kind, name): end if end > NOW else START for kind, name, end in rows}
 
     def assemble(self, asked: Mapping[str, Any], policy: Policy, *, position: int | None = None) -> Assembly:
         """Assemble what the database gives."""
@@ -64,10 +72,11 @@ def in_memory(
     *,
     order: Sequence[int] | None = None,
     position: int | None = None,
+    ends: Mapping[Reference, datetime] = NO_ENDS,
 ) -> Assembly:
     """Assemble what the graph in memory gives, which says in code what the queries must find."""
     records = [parse_record(value) for value in world.written]
-    graph = RuntimeGraph(count_tokens)
+    graph = RuntimeGraph(count_tokens, expires_at=dict(ends))
     graph.record(records if order is None else [records[place] for place in order])
     request = world.request(**asked)
     return assemble(request, graph.snapshot(request, policy, position=position), policy, read=graph.read)

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks import plan
+from benchmarks.assembly import Took
 from benchmarks.contention import Contention
 from benchmarks.footprint import Growth
 from benchmarks.goals import goals
@@ -17,7 +18,7 @@ from benchmarks.run import CAS, CEILING, EMPTY, HELLO, MERGE, RAW_READ, RAW_WRIT
 from benchmarks.sessions import Sessions
 from benchmarks.stall import Stalls
 
-ALWAYS = {"PF-1", "PF-2", "PF-3", "PF-4", "PF-5", "PF-6", "PF-7", "PF-9"}
+ALWAYS = {"PF-1", "PF-2", "PF-3", "PF-4", "PF-5", "PF-6", "PF-7", "PF-8", "PF-9"}
 OURS = {
     HELLO: 1000,
     EMPTY: 500,
@@ -58,6 +59,7 @@ def measured() -> Measured:
         worker_bytes=80 * 1024 * 1024,
         many_rows=None,
         sessions=talked(),
+        assemblies={1_000: Took(9.0, 3.0, 1.0), 10_000: Took(30.0, 5.0, 1.0)},
         peers={"langgraph": "1"},
         seconds=1.0,
     )
@@ -123,6 +125,7 @@ def test_the_numbers_are_held_against_the_bounds() -> None:
         ("PF-7", {"worker_bytes": 200 * 1024 * 1024}),
         ("PF-7", {"growth": Growth(states=100, row=4000.0, key=300.0, hot=2500.0)}),
         ("PF-4", {"sessions": talked(longest=79)}),
+        ("PF-8", {"assemblies": {10_000: Took(40.0, 9.0, 1.5)}}),
         ("PF-9", {"stalls": Stalls(locked=Spread(0.1, 0.0, 0.2), stopped=Spread(0.9, 0.9, 0.9))}),
     ],
 )

@@ -175,6 +175,32 @@ _NEW_BRANCH = {
 }
 CONTEXT_GUESSES = (
     Guess(method="POST", path="/v1/graph", route="graph", kind="graph", body={"records": [_NEW_BRANCH]}),
+    Guess(
+        method="POST",
+        path="/v1/context/assemble",
+        route="context-assemble",
+        kind="graph",
+        body={
+            "conversation": "{id}",
+            "branch": "main.{id}",
+            "participant": "planner.{id}",
+            "route": "openai",
+        },
+    ),
+    Guess(
+        method="GET",
+        path="/v1/context/assemblies?conversation={id}",
+        route="context-assemblies",
+        kind="graph",
+    ),
+    Guess(method="GET", path="/v1/context/assemblies/{id}", route="context-assembly", kind="assembly"),
+    Guess(
+        method="POST",
+        path="/v1/context/assemblies/{id}/why",
+        route="context-assembly-why",
+        kind="assembly",
+        body={"type": "tool_memory", "id": "memory.cast-graph"},
+    ),
 )
 
 NAMES_NOTHING: dict[str, str] = {

@@ -55,6 +55,7 @@ class Cast(msgspec.Struct, frozen=True):
     erasure: UUID
     hold: UUID
     package: UUID
+    assembly: UUID
 
     def api(self, caller: str) -> InProcess:
         """Give a client: `role:<role>`, `key:<scope>`, `nobody`, or the name of a dead credential."""
@@ -79,6 +80,7 @@ def make_cast() -> Cast:
     factories.switch(workspace, "context", on=True)
     story = Story(InProcess(keys["context"]), GRAPH_ID)
     story.stored(*story.whole({"type": "phone_e164", "value": PHONE}))
+    assembly = story.assembled()["assembly_id"]
     hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
@@ -112,6 +114,7 @@ def make_cast() -> Cast:
         erasure=erasure,
         hold=hold,
         package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
+        assembly=UUID(assembly),
     )
 
 

@@ -175,7 +175,7 @@ def test_a_binding_ends_with_its_block_and_stays_in_its_thread(
 
 EVERY_GUESS = GUESSES + HISTORY_GUESSES + CONTEXT_GUESSES
 # The feature, and the scope of a key, that something named by an id belongs to.
-FEATURES = {"session": "history", "graph": "context"}
+FEATURES = {"session": "history", "graph": "context", "assembly": "context"}
 TASKS = (sweep_all, forget_answers, destroy_retired_keys, build_packages, sweep_all_packages)
 
 
@@ -244,6 +244,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "graph": GRAPH_ID,
         "erasure": str(cast.erasure),
         "package": str(cast.package),
+        "assembly": str(cast.assembly),
     }
     return named[kind]
 

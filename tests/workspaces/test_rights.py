@@ -43,6 +43,7 @@ def send(api: InProcess, route: Route, cast: Cast) -> Answer:
         "erasure": cast.erasure,
         "hold": cast.hold,
         "package": cast.package,
+        "assembly": cast.assembly,
     }
     path = route.path.format(**places, **cast.changes)
     return api.call(route.method, path, route.body)

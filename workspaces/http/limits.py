@@ -14,6 +14,7 @@ BODY_BYTES: dict[str, int] = {
     "config-deny": 16 * KIB,
     "config-withdraw": 16 * KIB,
     "config-publish": 16 * KIB,
+    "context-assemble": 1 * MIB,
     "graph": 8 * MIB,
     "history-begin": 16 * KIB,
     # A session keeps at most 8 MiB, and a little stands around each message on the wire.

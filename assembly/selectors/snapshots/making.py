@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import cast
 
 from assembly import access
+from assembly.models import GraphRecord
 from assembly.selectors.graphs import SeenGraph
 from assembly.selectors.snapshots.naming import Rows, named_by
 from assembly.selectors.snapshots.opening import OpenedRecords, StoredFacts
@@ -12,7 +13,7 @@ from assembly.selectors.snapshots.ranking import ranked
 from assembly.selectors.snapshots.related import related_rows, sources_of
 from lastro.assembly.graph import SELECTABLE
 from lastro.assembly.policy import Policy
-from lastro.assembly.records import Participant, Reference, ToolMemory
+from lastro.assembly.records import Participant, Reference, ToolCall, ToolMemory
 from lastro.assembly.snapshot import AssemblyRequest, Candidate, Snapshot
 
 
@@ -45,15 +46,21 @@ def candidate_of(
     rows = access.records_of(seen.row).filter(
         kind=reference.type, name=reference.id, position__lte=seen.position
     )
-    ids = [row.id for row in rows if row.kind in {kind.wire for kind in SELECTABLE}]
+    ids = [row.id for row in rows if _is_candidate(row, seen.position)]
     return next(iter(_candidates(_facts(seen, request, ids, now=now), ids)), None)
+
+
+def _is_candidate(row: GraphRecord, position: int) -> bool:
+    """Tell whether a row may be shown: a call only until an artifact stands for it."""
+    is_taken_up = row.kind == ToolCall.wire and row.taken_up_at is not None and row.taken_up_at <= position
+    return row.kind in {kind.wire for kind in SELECTABLE} and not is_taken_up
 
 
 def _facts(seen: SeenGraph, request: AssemblyRequest, chosen: Sequence[int], *, now: datetime) -> StoredFacts:
     rows = related_rows(seen, chosen, participant=request.participant)
     opened = OpenedRecords(seen, rows, as_of=request.as_of, now=now)
     memories = [row.id for row in opened.rows.values() if row.kind == ToolMemory.wire]
-    return StoredFacts(opened, sources_of(memories), position=seen.position)
+    return StoredFacts(opened, sources_of(seen, memories), position=seen.position)
 
 
 def _candidates(facts: StoredFacts, ids: Sequence[int]) -> tuple[Candidate, ...]:

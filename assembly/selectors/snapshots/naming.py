@@ -40,12 +40,14 @@ SELECT DISTINCT name, branch, placed_at, placed_name FROM up WHERE branch <> '' 
 _OF_CHECKPOINT = """
 SELECT r.name FROM assembly_link l JOIN assembly_graphrecord r ON r.id = l.target_id
 WHERE l.record_id = %(checkpoint)s AND l.member IN ('memories', 'messages')
+    AND l.workspace_id = %(workspace)s AND r.workspace_id = %(workspace)s
 UNION
 SELECT r.name FROM assembly_link l
     JOIN assembly_link answer ON answer.target_id = l.target_id AND answer.member = 'call'
     JOIN assembly_graphrecord r ON r.id = answer.record_id
 WHERE l.record_id = %(checkpoint)s AND l.member = 'waits_for'
     AND r.kind = 'tool_artifact' AND r.position <= %(position)s
+    AND l.workspace_id = %(workspace)s AND answer.workspace_id = %(workspace)s AND r.workspace_id = %(workspace)s
 """
 
 
@@ -123,7 +125,7 @@ def _forks(seen: SeenGraph, branches: Iterable[str], depth: int) -> dict[str, Fo
 
 def _names_of(seen: SeenGraph, checkpoint: GraphRecord) -> list[str]:
     with connection.cursor() as cursor:
-        cursor.execute(_OF_CHECKPOINT, {"checkpoint": checkpoint.id, "position": seen.position})
+        cursor.execute(_OF_CHECKPOINT, {**_place(seen), "checkpoint": checkpoint.id})
         return [name for (name,) in cursor.fetchall()]
 
 

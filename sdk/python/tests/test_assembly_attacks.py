@@ -169,6 +169,7 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("an unknown class", {"privacy": "private"}, "/privacy", "unknown_choice"),
     ("a class that is a list", {"privacy": ["public"]}, "/privacy", "unknown_choice"),
     ("half of a character", {"summary": "\ud800"}, "/summary", "lone_surrogate"),
+    ("no character of a name", {"tools": ["calendar\0"]}, "/tools/0", "wrong_form"),
     ("half of a character inside", {"data": {"a": ["\udfff"]}}, "/data", "lone_surrogate"),
     ("no number", {"data": [float("nan")]}, "/data", "not_json"),
     ("an empty summary", {"summary": ""}, "/summary", "wrong_length"),

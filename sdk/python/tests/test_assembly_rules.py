@@ -400,6 +400,15 @@ def test_a_resolution_ends_the_protection(world: World) -> None:
     assert found["a1"] == found["call-2"] == "not_needed_raw"
 
 
+def test_a_resolution_names_one_type(world: World) -> None:
+    """CA-1, CA-12: ids are unique by type; what is said of an artifact is not said of a call with the same id."""
+    world.artifact("a1", status="failed")
+    world.call("a1")
+    world.add("resolution", "r1", artifact="a1", outcome="retried")
+    recovered = [one for one in world.assemble().decisions if one.form == "recovery"]
+    assert [one.reference.type for one in recovered] == ["tool_call"]
+
+
 def test_raw_enters_only_where_it_is_needed_and_fits(world: World) -> None:
     """CA-11: named, current, or waited for; within the policy's bytes, counted before anything is read."""
     world.artifact("a1", result="x" * 60)
