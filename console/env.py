@@ -129,6 +129,11 @@ def https() -> bool:
     return _switch("LASTRO_HTTPS", default=environment() not in _PLAIN_HTTP)
 
 
+def admin() -> bool:
+    """Tell whether Django's admin is served beside the console's pages: it only reads (PL-20)."""
+    return _switch("LASTRO_ADMIN", default=False)
+
+
 def email() -> dict[str, Any]:
     """Give the mail settings; without EMAIL_URL a test prints its mails, and a deployment sends none.
 

@@ -22,6 +22,7 @@ from console.views import (
     reservations,
     retention,
     session,
+    start,
     types,
 )
 
@@ -122,6 +123,7 @@ urlpatterns = [
         assemblies.assembly_compare,
         name="assembly_compare",
     ),
+    path("w/<slug:slug>/start/", start.start, name="start"),
     path("w/<slug:slug>/features/", features.features, name="features"),
     path("w/<slug:slug>/features/<slug:key>/change/", features.feature_change, name="feature_change"),
     path("w/<slug:slug>/types/", types.types, name="types"),

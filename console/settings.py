@@ -47,6 +47,10 @@ INSTALLED_APPS = [
     "console",
 ]
 
+LASTRO_ADMIN = env.admin()
+if LASTRO_ADMIN:
+    INSTALLED_APPS.append("django.contrib.admin.apps.SimpleAdminConfig")
+
 MIDDLEWARE = ["console.middleware.RequestLog", "console.middleware.PagesOnly"]
 # Static files, sessions, CSRF and the rest are for people's pages: /v1 never meets them (PL-10).
 PAGE_MIDDLEWARE = [
@@ -65,6 +69,9 @@ PAGE_MIDDLEWARE = [
 
 # Security, X-Frame-Options and CSRF: Django looks for them in MIDDLEWARE alone, lastro.E001 looks where they are.
 SILENCED_SYSTEM_CHECKS = ["security.W001", "security.W002", "security.W003"]
+if LASTRO_ADMIN:
+    # Sessions, sign-in and messages, for the same reason.
+    SILENCED_SYSTEM_CHECKS += ["admin.E408", "admin.E409", "admin.E410"]
 
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
@@ -79,6 +86,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
                 "console.context.shell",
+                *(["django.contrib.auth.context_processors.auth"] if LASTRO_ADMIN else []),
             ]
         },
     }

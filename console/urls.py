@@ -2,6 +2,7 @@
 
 import sys
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from django.views.defaults import page_not_found, server_error
@@ -26,6 +27,10 @@ urlpatterns = [
     path("", include("privacy.urls")),
     path("", include("workspaces.urls")),
 ]
+if settings.LASTRO_ADMIN:
+    from console.admin import site
+
+    urlpatterns.append(path("admin/", site.urls))
 
 
 def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -93,11 +93,12 @@ def test_the_contracts_cover_every_app() -> None:
 
 
 def test_one_door_looks_across_workspaces() -> None:
-    """PL-1: the manager that does not filter by workspace is used nowhere; a question across stands in four files."""
+    """PL-1: the manager that does not filter by workspace is used nowhere; a question across stands in five files."""
     assert not found(lambda node: isinstance(node, ast.Attribute) and node.attr == "_base_manager")
     asks = found(lambda node: calls(node, "workspaces_with"))
     assert asks.keys() == {
         "agentstate/access.py",
+        "assembly/access.py",
         "history/access.py",
         "privacy/access.py",
         "workspaces/tasks.py",

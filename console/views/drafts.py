@@ -15,6 +15,7 @@ from console.forms.documents import DraftForm, TypesDraftForm
 from console.pages import actor, here, workspace_page
 from console.presenters.approvals import carried_out
 from console.presenters.effects import check_of
+from console.presenters.start import FIRST_TYPES
 from console.views.documents import EDITED, head_of, indented, live_version
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import preview
@@ -88,7 +89,7 @@ def document_draft(request: Any, kind: str) -> HttpResponse:
 
 def _edit(request: Any, editor: Editor, *, back: str) -> HttpResponse:
     head = head_of(editor.kind)
-    initial = {"document": indented(editor.kind, head.body), "version": head.version}
+    initial = {"document": indented(editor.kind, _begun(head.body)), "version": head.version}
     form = editor.form(request.POST or None, initial=initial)
     context: dict[str, Any] = {
         "form": form,
@@ -109,6 +110,11 @@ def _edit(request: Any, editor: Editor, *, back: str) -> HttpResponse:
     is_refused = request.method == "POST" and (bool(form.errors) or not form.is_bound)
     status = (409 if context.get("moved") else 422) if is_refused else 200
     return render(request, "console/draft.html", context, status=status)
+
+
+def _begun(live: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give what a draft begins with: the live version, or an example where no type was declared yet."""
+    return FIRST_TYPES if live == {"types": []} else live
 
 
 def _draft(editor: Editor, form: DraftForm) -> Draft | None:

@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from console.navigation import first_url
-from console.pages import personal_page, see_other, workspace_page
+from console.pages import here, personal_page, see_other, workspace_page
 from console.presenters.features import TITLES
+from console.presenters.start import is_empty
 from workspaces import access, documents
 from workspaces.models import Person
 from workspaces.rules.rights import ROLE_TITLES
@@ -45,7 +46,9 @@ def home(request: Any) -> HttpResponse:
 
 @workspace_page()
 def workspace(request: Any) -> HttpResponse:
-    """Lead to the first page of the workspace that the person may open."""
+    """Lead to the first page of the workspace that the person may open; of an empty one, to the first steps."""
+    if is_empty():
+        return see_other(here(request, "start"))
     return see_other(first_url(request.workspace, request.may))
 
 

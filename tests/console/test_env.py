@@ -117,6 +117,12 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
         ["ture", "2", "y", "enabled", "https"],
     ),
     (
+        "LASTRO_ADMIN",
+        env.admin,
+        {"true": True, "on": True, "false": False, "no": False},
+        ["ture", "2", "admin"],
+    ),
+    (
         "LASTRO_ENVIRONMENT",
         env.environment,
         {"staging": "staging", "eu-production": "eu-production"},

@@ -192,14 +192,15 @@ def empty(committed: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BaseData
             owner.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
 
-OBJECTS = """
+OBJECTS = r"""
 SELECT 'column', table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
   FROM information_schema.columns WHERE table_schema = 'public'
 UNION SELECT 'index', indexdef FROM pg_indexes WHERE schemaname = 'public'
 UNION SELECT 'constraint', conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
        WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
 UNION SELECT 'trigger', tgrelid::regclass || ' ' || tgname FROM pg_trigger WHERE NOT tgisinternal
-UNION SELECT 'function', proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+UNION SELECT 'function', proname || ' ' || md5(regexp_replace(prosrc, '\s+', ' ', 'g')) FROM pg_proc
+       WHERE pronamespace = 'public'::regnamespace
 """
 
 

@@ -443,6 +443,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:retention", any_of=(*_ERASURES, "place_hold", "lift_hold")),
     Page(name="console:reservations", any_of=("recover_history",)),
     Page(name="console:reservation_recover", any_of=("recover_history",), methods=_FORM),
+    Page(name="console:start"),
     Page(name="console:features"),
     Page(name="console:feature_change", any_of=("change_features",), methods=_FORM),
     Page(name="console:types", any_of=_READERS),
