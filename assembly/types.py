@@ -273,8 +273,8 @@ class LocatorValue(msgspec.Struct, frozen=True):
     artifact: str
     digest: str
     pointer: str | None = None
-    lines: tuple[int, int] | None = None
-    bytes: tuple[int, int] | None = None
+    lines: Annotated[tuple[int, ...] | None, Meta(description="The first and the last, from 1.")] = None
+    bytes: Annotated[tuple[int, ...] | None, Meta(description="The first, from 0, and the end.")] = None
 
 
 class ProvenanceStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -227,5 +227,5 @@ def _spread(
     )
 
 
-def _number(what: str, value: float, *, must: float, unit: str) -> Part:
+def _number(what: str, value: float, *, must: float | None, unit: str) -> Part:
     return Part(what=what, value=value, low=value, high=value, must=must, unit=unit, is_ceiling=True)

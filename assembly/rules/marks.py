@@ -5,6 +5,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from assembly.types import Mark
 from lastro.assembly.records import (
@@ -127,5 +128,5 @@ def _settle(mark: Mark, position: int) -> None:
     mark.settled_at = mark.settled_at or position
 
 
-def _order(mark: Mark) -> tuple[float, str]:
-    return mark.recorded_at.timestamp() if mark.recorded_at else 0.0, mark.reference.id
+def _order(mark: Mark) -> tuple[datetime, str]:
+    return mark.recorded_at or datetime.min.replace(tzinfo=UTC), mark.reference.id

@@ -22,7 +22,7 @@ from assembly.types import (
 from lastro.assembly.rendering.turns import Item, items_of
 from lastro.assembly.results import Assembly, Decision
 from lastro.assembly.rules.budget import Admitted
-from lastro.assembly.rules.situation import Omission, Standing
+from lastro.assembly.rules.situation import Standing
 from lastro.assembly.snapshot import AssemblyRequest
 
 
@@ -49,8 +49,8 @@ def asked_of(request: AssemblyRequest) -> dict[str, Any]:
     }
 
 
-def summary_of(row: ContextAssembly) -> AssemblySummary:
-    """Tell of an assembly in a list."""
+def summary_of(row: ContextAssembly, *, now: datetime) -> AssemblySummary:
+    """Tell of an assembly in a list; its trace, selection and request are not read."""
     return AssemblySummary(
         assembly_id=row.id,
         conversation=row.graph.name,
@@ -69,7 +69,7 @@ def summary_of(row: ContextAssembly) -> AssemblySummary:
         naive=SizeValue(row.naive_tokens, row.naive_bytes),
         assembled=SizeValue(row.assembled_tokens, row.assembled_bytes),
         milliseconds=Milliseconds(row.query_ms, row.policy_ms, row.rendering_ms),
-        has_trace=row.trace is not None,
+        has_trace=has_trace(row, now=now),
         created_at=row.created_at,
         expires_at=row.expires_at,
     )
@@ -77,15 +77,20 @@ def summary_of(row: ContextAssembly) -> AssemblySummary:
 
 def record_of(row: ContextAssembly, decisions: Iterable[PolicyDecision], *, now: datetime) -> AssemblyRecord:
     """Give the record of an assembly; its trace only until that expires (CA-16, CA-21)."""
-    has_trace = row.trace_expires_at is not None and row.trace_expires_at > now
+    is_traced = has_trace(row, now=now)
     return AssemblyRecord(
-        summary=msgspec.structs.replace(summary_of(row), has_trace=has_trace),
+        summary=summary_of(row, now=now),
         request=row.request,
         selected=shown_in(row),
         decisions=tuple(map(_decision, decisions)),
-        trace=msgspec.convert(row.trace, tuple[TraceLine, ...]) if has_trace and row.trace else None,
-        trace_expires_at=row.trace_expires_at if has_trace else None,
+        trace=msgspec.convert(row.trace, tuple[TraceLine, ...]) if is_traced else None,
+        trace_expires_at=row.trace_expires_at if is_traced else None,
     )
+
+
+def has_trace(row: ContextAssembly, *, now: datetime) -> bool:
+    """Tell whether the trace of an assembly was kept, and has not expired."""
+    return row.trace_expires_at is not None and row.trace_expires_at > now
 
 
 def shown_in(row: ContextAssembly) -> tuple[ShownRecord, ...]:
@@ -114,14 +119,13 @@ def _item(item: Item) -> dict[str, Any]:
 
 def _traced(decision: Decision) -> TraceLine:
     verdict = decision.verdict
-    is_omitted = isinstance(verdict, Omission)
     return TraceLine(
         type=decision.reference.type,
         id=decision.reference.id,
         form=decision.form,
         reason=decision.reason,
-        detail=verdict.detail if is_omitted else verdict.stale,
-        conflicts=() if is_omitted else verdict.conflicts,
+        detail=verdict.stale if isinstance(verdict, Standing) else verdict.detail,
+        conflicts=verdict.conflicts if isinstance(verdict, Standing) else (),
     )
 
 

@@ -61,11 +61,6 @@ def is_recorded(found: ContextAssembly, *, type: str, id: str) -> bool:
     return access.records_of(found.graph).filter(kind=type, name=id).exists()
 
 
-def has_trace(found: ContextAssembly, *, now: datetime) -> bool:
-    """Tell whether a full trace is kept, without loading it."""
-    return found.trace_expires_at is not None and found.trace_expires_at > now
-
-
 def _left_out(reason: str) -> Q:
     """Find what left something out for a reason; branches are counted apart (CA-16)."""
     return Q(branch_exclusions__gt=0) if reason == "other_branch" else Q(omitted__has_key=reason)

@@ -150,6 +150,7 @@ def _row(
     now: datetime,
 ) -> ContextAssembly:
     request, assembly = wish.request, decided.assembly
+    assert caller.source_id is not None  # noqa: S101  (only the keys of sources get here)
     return ContextAssembly(
         graph=decided.seen.row,
         source_id=caller.source_id,

@@ -136,9 +136,10 @@ class AssembliesView(ContextView):
     def get(self, request: Request) -> Response:
         """List the assemblies that are kept, newest first."""
         wanted = assembly_filter(request.query_params)
-        rows = selectors.assemblies(wanted, now=timezone.now())
+        now = timezone.now()
+        rows = selectors.assemblies(wanted, now=now)
         listed = page(rows, by="created_at", older=request.query_params.get("cursor"))
-        return Response(ListedAssemblies([summary_of(row) for row in listed.rows], listed.older))
+        return Response(ListedAssemblies([summary_of(row, now=now) for row in listed.rows], listed.older))
 
 
 class AssemblyView(ContextView):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from assembly.models import ContextAssembly
-from assembly.selectors.metadata import has_trace
+from assembly.selectors.answers import has_trace
 from console.pages import asked, here
 from console.presenters.outcomes import REASON_WORDS
 from console.presenters.rows import Fact, Filter

@@ -77,7 +77,7 @@ def _told(story: Story, word: str, person: Json) -> list[Json]:
 
 
 def _be_refused(story: Story, word: str) -> None:
-    wrong = [
+    wrong: list[tuple[Any, str]] = [
         (story.message(text=word + word), "record_conflict"),
         (story.memory("m", word[:20]), "unknown_reference"),
         (story.message("x", role=word), "invalid_input"),

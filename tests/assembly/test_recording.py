@@ -271,7 +271,7 @@ class TestRows:
 
     def test_what_ends_by_its_class(self, home: WorkspaceRef, story: Story) -> None:
         """CA-21: artifacts by how they ended and who sees them, memories by freshness, from their own time on."""
-        failed = {"status": "failed", "error": {"code": "timeout"}}
+        failed: Json = {"status": "failed", "error": {"code": "timeout"}}
         story.stored(
             *story.whole(),
             story.artifact("failed", **failed),

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runtime_graphs import World, changed
@@ -19,7 +20,7 @@ from lastro.assembly.results import Assembly
 from tests import factories
 from tests.api import OverHttp
 from tests.assembly.graphs import ASSEMBLE, GRAPH
-from tests.assembly.worlds import in_memory, recorded
+from tests.assembly.worlds import NOW, ends_at, in_memory, recorded
 from workspaces import access, documents
 from workspaces.types import Caller
 
@@ -91,7 +92,7 @@ def test_the_database_gives_what_memory_gives(caller: Caller, asked: Asked) -> N
     The database records the world in another order than memory does.
     """
     with recorded(caller, asked.world, asked.order) as stored:
-        ends = stored.ends()
+        ends = ends_at(NOW)
         expected = in_memory(asked.world, asked.request, asked.policy, ends=ends)
         assert told(stored.assemble(asked.request, asked.policy)) == told(expected)
         earlier = {"order": asked.order, "position": asked.earlier}
@@ -162,9 +163,24 @@ def test_another_process_decides_alike(over_http: Callable[..., OverHttp]) -> No
     assert api.post(GRAPH, {"records": world.written}).status == 200
     with access.bound(workspace.id):
         policy = policy_for(documents.live(), name=None, version=None)
+        ends = ends_at(timezone.now())
     asked = {"answers": "asks", "need_exact": ("mem-3",)}
-    expected = in_memory(world, asked, policy)
+    expected = in_memory(world, asked, policy, ends=ends)
     members = {**asked, "conversation": "talk", "branch": "main", "participant": "lead", "route": "openai"}
     body = api.post(ASSEMBLE, {**members, "as_of": expected.as_of}).body
     assert body["digest"] == expected.digest
     assert [item["id"] for item in body["items"]] == [one.reference.id for one in expected.selected]
+
+
+def test_what_is_open_and_shared_is_seen(caller: Caller) -> None:
+    """CA-6, CA-12: only a message waits to be final; what a pending call of another shares with the viewer does not."""
+    world = World()
+    world.add("model_run", "run-o", route="openai", model="m", participant="other")
+    for status in ("pending", "succeeded"):
+        shared = {"participant": "other", "run": "run-o", "shared_with": ["lead"]}
+        world.call(f"call-{status}", **shared)
+        world.artifact(status, call=f"call-{status}", status=status, **shared)
+    with recorded(caller, world) as stored:
+        found = stored.assemble({}, OPEN)
+    assert told(found) == told(in_memory(world, {}, OPEN))
+    assert {one.reference.id: one.form for one in found.selected} == {"pending": "recovery"}

@@ -40,11 +40,6 @@ class Recorded(msgspec.Struct):
         bounds = bounds_of(documents.live())
         return served_graph(self.caller.workspace, "talk", bounds, now=NOW, position=position)
 
-    def ends(self) -> dict[Reference, datetime]:
-        """Give the ends that records have; what has expired by now has for every moment."""
-        rows = GraphRecord.objects.exclude(expires_at=None).values_list("kind", "name", "expires_at")
-        return {Reference(kind, name): end if end > NOW else START for kind, name, end in rows}
-
     def assemble(self, asked: Mapping[str, Any], policy: Policy, *, position: int | None = None) -> Assembly:
         """Assemble what the database gives."""
         seen = self.seen(position)
@@ -52,6 +47,12 @@ class Recorded(msgspec.Struct):
         contents = Contents(seen, now=NOW)
         snapshot = snapshot_of(seen, request, policy, require_named(seen, request), now=NOW)
         return assemble(request, snapshot, policy, read=contents.read, fetch=contents.fetch)
+
+
+def ends_at(now: datetime) -> dict[Reference, datetime]:
+    """Give the ends that the bound workspace's records have; what has expired by now has for every moment."""
+    rows = GraphRecord.objects.exclude(expires_at=None).values_list("kind", "name", "expires_at")
+    return {Reference(kind, name): end if end > now else START for kind, name, end in rows if end}
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What a request names: its branch and the lineage above it, its messages, its checkpoint and what that names."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 from django.db import connection
@@ -129,5 +130,5 @@ def _names_of(seen: SeenGraph, checkpoint: GraphRecord) -> list[str]:
         return [name for (name,) in cursor.fetchall()]
 
 
-def _place(seen: SeenGraph) -> dict[str, object]:
+def _place(seen: SeenGraph) -> dict[str, Any]:
     return {"workspace": seen.workspace.id, "graph": seen.row.id, "position": seen.position}

@@ -14,6 +14,7 @@ from assembly.selectors.snapshots.related import SourceRow
 from lastro.assembly.graph.facts import Facts
 from lastro.assembly.graph.measuring import Measures
 from lastro.assembly.records import (
+    Message,
     Owned,
     Record,
     Reference,
@@ -75,7 +76,7 @@ class StoredFacts(Facts):
 
     def is_final(self, record: Selectable) -> bool:
         """Say whether a message is final at this position."""
-        return self._holds(self._row(record).settled_at)
+        return not isinstance(record, Message) or self._holds(self._row(record).settled_at)
 
     def is_resolved(self, record: Selectable) -> bool:
         """Say whether a call, an artifact or a run needs nobody's care at this position."""
