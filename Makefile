@@ -55,7 +55,7 @@ lock: test-environment ## Compile the lock files from pyproject.toml (UPGRADE=1:
 		echo "niadra==$$version" | $(COMPILE) - -o requirements/niadra-$$version.txt || exit 1; done
 
 clean: ## Remove the environment, logs and caches; the master key stays
-	rm -rf .venv .lastro/clients .lastro/bench .lastro/log .lastro/checkpoints .lastro/mail .lastro/demo.json .lastro/environment.lock
+	rm -rf .venv .lastro/clients .lastro/bench .lastro/log .lastro/checkpoints .lastro/demo-payloads .lastro/mail .lastro/demo.json .lastro/environment.lock
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

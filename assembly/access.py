@@ -56,3 +56,8 @@ def assembly(assembly_id: UUID) -> ContextAssembly:
 def workspaces_with_due_graphs(now: datetime) -> list[WorkspaceRef]:
     """List the workspaces in which graphs, records or assemblies are due, or kept under an older retention (PR-20)."""
     return workspaces_with("lastro_with_due_graphs", now)
+
+
+def workspaces_with_loose_blobs(now: datetime) -> list[WorkspaceRef]:
+    """List the workspaces in which blobs are to be removed that no payload vouches for."""
+    return workspaces_with("lastro_with_loose_blobs", now)

@@ -1,5 +1,6 @@
 """Sealing and opening what a graph keeps, under its data key (PL-12)."""
 
+import os
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -65,6 +66,17 @@ def open_blob_key(workspace: WorkspaceRef, payload: Payload, key: Key) -> Key:
     sealed = bytes(payload.blob_key or b"")
     plain = encryption.unseal(key, sealed, context=_payload(workspace, payload, "blob", key))
     return Key(id=UUID(bytes=plain[:16]), secret=plain[16:])
+
+
+def make_blob_key() -> Key:
+    """Make the key of a blob, which no other blob has: whoever seals it again leaves the blob as it is."""
+    return Key(id=uuid4(), secret=os.urandom(32))
+
+
+def blob_name(blob_key: Key, digest: str) -> str:
+    """Name a blob by a digest under its own key: the same content twice has two names (CA-4)."""
+    named = encryption.mac(blob_key, "graph-blob", digest.encode()).hex()
+    return f"{named[:2]}/{named}"
 
 
 def _place(workspace: WorkspaceRef, row: GraphRecord, key: Key) -> bytes:

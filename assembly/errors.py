@@ -45,6 +45,22 @@ class SupersessionCycle(PointedProblem):
     sentence = "What this replaces is, by way of others, replaced by it."
 
 
+class PayloadMismatch(Problem):
+    """The bytes are not those that the record declares; nothing of them is kept (CA-4)."""
+
+    code = "payload_mismatch"
+    status = 422
+    title = "The size or the digest is another one than the record declares; nothing was stored"
+
+
+class PayloadAwaited(Problem):
+    """The record is there, and its bytes have not been sent yet (CA-4)."""
+
+    code = "payload_awaited"
+    status = 409
+    title = "The bytes of this payload have not been sent yet"
+
+
 class PolicyUnknown(PointedProblem):
     """No policy of this name in the version of the document that was asked for (CA-9)."""
 

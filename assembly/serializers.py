@@ -35,6 +35,15 @@ class RecordGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
 
 
+class PayloadAnswer(msgspec.Struct, frozen=True):
+    """What became of a payload: its length, its SHA-256, and whether it was stored now or there already."""
+
+    payload_id: str
+    bytes: int
+    sha256: str
+    outcome: Literal["stored", "unchanged"]
+
+
 class PolicyShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which policy; the newest version of the document where none is named."""
 

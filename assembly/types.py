@@ -1,7 +1,8 @@
 """Values that travel through the runtime graph."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from lastro.assembly.records import Record, Reference
 from lastro.assembly.rendering.messages import Format
 from lastro.assembly.snapshot import AssemblyRequest
 from workspaces.rules.handles import Handle
-from workspaces.types import Moment, WorkspaceRef
+from workspaces.types import Key, Moment, WorkspaceRef
 
 
 class GraphPlace(msgspec.Struct, frozen=True):
@@ -117,6 +118,36 @@ class Bounds(msgspec.Struct, frozen=True):
     tombstone_seconds: int
     graph_seconds: int
     """How long a graph stays after its last record: the longest of the others, so that it ends behind them."""
+
+
+class StagedBlob(msgspec.Struct, frozen=True):
+    """A blob that a payload may take: its name and its key."""
+
+    name: str
+    key: Key
+
+
+NOTHING_WRITTEN: Mapping[str, StagedBlob] = MappingProxyType({})
+
+PayloadOutcome = Literal["stored", "unchanged"]
+
+
+class StoredPayload(msgspec.Struct, frozen=True):
+    """What became of a payload that was sent: stored, or there already."""
+
+    payload_id: UUID
+    bytes: int
+    sha256: str
+    outcome: PayloadOutcome
+
+
+class PayloadDownload(msgspec.Struct, frozen=True):
+    """A payload on its way: of what type, how long, and its bytes as they are verified."""
+
+    payload_id: UUID
+    media_type: str
+    size_bytes: int
+    parts: Iterator[bytes]
 
 
 class AssemblyWish(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from assembly.views import assemblies, graph
+from assembly.views import assemblies, graph, payloads
 
 urlpatterns = [
     path("v1/graph", graph.GraphView.as_view(), name="graph"),
@@ -17,5 +17,8 @@ urlpatterns = [
         "v1/context/assemblies/<uuid:assembly_id>/why",
         assemblies.WhyView.as_view(),
         name="context-assembly-why",
+    ),
+    path(
+        "v1/graph/artifacts/<uuid:payload_id>/payload", payloads.PayloadView.as_view(), name="graph-payload"
     ),
 ]

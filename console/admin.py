@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agentstate.models import State
 from assembly.models import ContextAssembly, Graph, GraphRecord, Payload
-from console.pages import actor
+from console.pages import actor, personal_page
 from history.models import Session
 from privacy.models import ErasureRequest, PackageRun
 from workspaces import access, audit
@@ -55,10 +55,9 @@ class MetadataSite(AdminSite):
     def admin_view(self, view: _View, cacheable: bool = False) -> _View:  # type: ignore[override]  # noqa: FBT001
         """Run a view bound to the chosen workspace; what it shows is rendered before the binding ends."""
 
+        @personal_page
         @wraps(view)
         def bound_view(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            if not request.user.is_authenticated:
-                return self.login(request)
             request.workspace = _chosen(request)
             if request.workspace is None:
                 return self._choice(request)

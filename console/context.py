@@ -32,6 +32,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "workspaces": [],
         "nav": [],
         "may": frozenset(),
+        "idle_seconds": settings.SESSION_COOKIE_AGE,
     }
     person = getattr(request, "user", None)
     if isinstance(person, Person):

@@ -8,8 +8,8 @@ import logging
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -22,8 +22,11 @@ _HOT_STORES = ("redis", "rediss", "unix", "valkey", "valkeys")
 _BROKERS = ("redis", "rediss", "redis+socket", "sentinel", "amqp", "amqps")
 _YES, _NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _MAX_BADGE_LENGTH = 32
+_MIN_IDLE_MINUTES, _MAX_IDLE_MINUTES = 5, 720
 _MIN_SECRET_LENGTH, _MIN_TOKEN_LENGTH = 32, 16
 _PLAIN_HTTP = ("demo", "test")
+_OF_A_BUCKET = {"endpoint_url", "region_name", "addressing_style", "signature_version"}
+_PART_BYTES = 4 * 1024 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -144,6 +147,53 @@ def email() -> dict[str, Any]:
     return settings
 
 
+def second_factor_required() -> bool:
+    """Tell whether `security` and `privacy` need a second factor, which is so unless said otherwise (PL-4)."""
+    return _switch("SECOND_FACTOR_REQUIRED", default=environment() not in _PLAIN_HTTP)
+
+
+def idle_minutes() -> int:
+    """Give after how long without a request a person is signed out (PL-4)."""
+    minutes = _count("IDLE_MINUTES", 30)
+    if not _MIN_IDLE_MINUTES <= minutes <= _MAX_IDLE_MINUTES:
+        raise ImproperlyConfigured("IDLE_MINUTES must be from 5 to 720.")
+    return minutes
+
+
+class OpenId(NamedTuple):
+    """The provider of OpenID Connect by which people may sign in, and what we are to it (PL-4)."""
+
+    issuer: str
+    client_id: str
+    client_secret: str
+    title: str
+    has_second_factor: bool
+
+
+def openid() -> OpenId | None:
+    """Give the provider of OpenID Connect; without `OPENID_ISSUER` there is none."""
+    issuer = _text("OPENID_ISSUER")
+    if not issuer:
+        return None
+    parts = _parsed("OPENID_ISSUER", issuer, _split)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not is_safe or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ImproperlyConfigured(
+            "OPENID_ISSUER must look like https://login.example.com (plain http: loopback alone)."
+        )
+    if not _text("OPENID_CLIENT_ID") or not _text("OPENID_CLIENT_SECRET"):
+        raise ImproperlyConfigured(
+            "OPENID_ISSUER takes an OPENID_CLIENT_ID and an OPENID_CLIENT_SECRET, too."
+        )
+    return OpenId(
+        issuer=issuer,
+        client_id=_text("OPENID_CLIENT_ID"),
+        client_secret=_text("OPENID_CLIENT_SECRET"),
+        title=_text("OPENID_TITLE", str(parts.hostname)),
+        has_second_factor=_switch("OPENID_HAS_SECOND_FACTOR", default=False),
+    )
+
+
 def trusted_proxies() -> tuple[str, ...]:
     """Give the networks whose forwarded address counts; none by default (WM-19)."""
     networks = tuple(_list("TRUSTED_PROXIES"))
@@ -209,6 +259,39 @@ def checkpoints_secret() -> str:
     if value and len(value) < _MIN_SECRET_LENGTH:
         raise ImproperlyConfigured("CHECKPOINTS_SECRET must have at least 32 characters.")
     return value
+
+
+def payloads_storage(default: Path) -> dict[str, Any]:
+    """Give the storage of large payloads: `file:///folder` or `s3://bucket/prefix?endpoint_url=...` (CA-4)."""
+    value = _text("PAYLOADS_URL", default.as_uri())
+    parts = _parsed("PAYLOADS_URL", value, _split)
+    if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1 and not parts.query:
+        return _folder_of_payloads(unquote(parts.path))
+    if parts.scheme == "s3" and parts.hostname and not parts.username:
+        return _bucket_of_payloads(parts)
+    raise ImproperlyConfigured(
+        "PAYLOADS_URL must look like file:///folder or s3://bucket/prefix?endpoint_url=https://host."
+    )
+
+
+def _folder_of_payloads(folder: str) -> dict[str, Any]:
+    modes = {"file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+    return {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": folder, **modes},
+    }
+
+
+def _bucket_of_payloads(parts: Any) -> dict[str, Any]:
+    """Give a bucket of any store that speaks S3; who we are there is told by its client's own variables."""
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if given.keys() - _OF_A_BUCKET or not all(given.values()):
+        known = ", ".join(sorted(_OF_A_BUCKET))
+        raise ImproperlyConfigured(f"An s3:// in PAYLOADS_URL takes no more after its `?` than: {known}.")
+    place = {"bucket_name": parts.netloc, "location": unquote(parts.path.strip("/"))}
+    # Else a blob that is read is held in memory as a whole, and one that is written may replace another.
+    bounds = {"max_memory_size": _PART_BYTES, "file_overwrite": False, "default_acl": None}
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {**place, **bounds, **given}}
 
 
 def metrics_token() -> str:

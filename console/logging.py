@@ -80,6 +80,9 @@ def configure(level: str) -> None:
                 "django.server": {"level": "CRITICAL"},
                 "django.db.backends": {"level": "CRITICAL"},
                 "django.security": {"level": "WARNING"},
+                # At DEBUG it writes the verifier of a sign-in under way, and urllib3 the addresses it asks.
+                "authlib": {"level": "WARNING"},
+                "urllib3": {"level": "WARNING"},
             },
         }
     )

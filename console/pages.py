@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,12 +18,15 @@ from workspaces import access
 from workspaces.errors import NotFound, Problem, WorkspaceClosed
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import others_with, permissions_of, roles_of
+from workspaces.selectors.sign_ins import needs_second_factor, second_factor
 from workspaces.services.people import actor_of
 from workspaces.types import Actor
 
 View = Callable[..., HttpResponseBase]
 POST_REDIRECT = 303
 MAX_ASKED_LENGTH = 200
+SECOND_FACTOR = "second_factor"
+"""What a session says that was opened with a second factor."""
 
 
 class MissingPermission(msgspec.Struct, frozen=True):
@@ -32,17 +36,27 @@ class MissingPermission(msgspec.Struct, frozen=True):
     title: str
 
 
-def personal_page(view: View) -> View:
+def signed_in_page(view: View) -> View:
     """Make a page of whoever is signed in; anybody else is led to the sign-in and then back to what they looked at."""
 
     @wraps(view)
     def page(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
-        away = redirect_to_login(_page_in_view(request))
-        if "HX-Request" in request.headers:
-            return HttpResponse(status=204, headers={"HX-Redirect": away["Location"]})
-        return away
+        return _away(request, _to_sign_in(request))
+
+    return page
+
+
+def personal_page(view: View) -> View:
+    """Make a page of whoever is signed in; who lacks a second factor that a role asks for sets it up first (PL-4)."""
+
+    @signed_in_page
+    @wraps(view)
+    def page(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if _lacks_second_factor(request):
+            return _away(request, reverse("console:second_factor"))
+        return view(request, *args, **kwargs)
 
     return page
 
@@ -129,6 +143,28 @@ def here(request: Any, name: str, *args: Any, **query: str) -> str:
     """Give the address of a page of the same workspace."""
     url = reverse(f"console:{name}", args=[request.workspace.slug, *args])
     return f"{url}?{urlencode(query)}" if query else url
+
+
+def _lacks_second_factor(request: Any) -> bool:
+    """Tell whether a role asks for a second factor that the person has not; a session that has seen one asks nobody."""
+    if not settings.SECOND_FACTOR_REQUIRED or request.session.get(SECOND_FACTOR):
+        return False
+    return needs_second_factor(request.user) and second_factor(request.user.id) is None
+
+
+def _to_sign_in(request: HttpRequest) -> str:
+    """Give the address of the sign-in, which says so where a session has just ended (PL-4)."""
+    away = redirect_to_login(_page_in_view(request))["Location"]
+    # A cookie without a session is left of one that is over: a session in which nobody is signed in has a key.
+    has_ended = settings.SESSION_COOKIE_NAME in request.COOKIES and request.session.session_key is None
+    return f"{away}&ended=1" if has_ended else away
+
+
+def _away(request: HttpRequest, url: str) -> HttpResponse:
+    """Lead the whole page elsewhere, and never the body of a dialog."""
+    if "HX-Request" in request.headers:
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return HttpResponseRedirect(url)
 
 
 def _page_in_view(request: HttpRequest) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from workspaces.http.exceptions import catalogue
 from workspaces.http.openapi import PROBLEM_TYPE, document
 
-JSON_TYPE = "application/json"
+JSON_TYPE, BYTES_TYPE = "application/json", "application/octet-stream"
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -134,6 +134,7 @@ def _described(path: str, method: str, operation: dict[str, Any]) -> Described:
     status = min(operation["responses"])
     (answer,) = operation["responses"][status]["content"].values()
     body = operation.get("requestBody")
+    (taken,) = body["content"].values() if body else ({"schema": {}},)
     return Described(
         id=operation["operationId"],
         method=method,
@@ -143,9 +144,9 @@ def _described(path: str, method: str, operation: dict[str, Any]) -> Described:
         callers=tuple(_callers(operation["security"])),
         feature=operation.get("x-feature", ""),
         parameters=tuple(_parameters(operation["parameters"])),
-        body=form_of(body["content"][JSON_TYPE]["schema"]) if body else None,
+        body=form_of(taken["schema"]) if body else None,
         is_body_required=bool(body and body["required"]),
-        members=tuple(_members(_named(body["content"][JSON_TYPE]["schema"]))) if body else (),
+        members=tuple(_members(_named(taken["schema"]))) if "$ref" in taken["schema"] else (),
         calls=tuple(_calls(path, method, operation)),
         status=int(status),
         answer=form_of(answer["schema"]),
@@ -209,6 +210,8 @@ def _curl(path: str, method: str, operation: dict[str, Any], body: Any) -> str:
     if operation["security"]:
         variable = "LASTRO_KEY" if "key" in operation["security"][0] else "LASTRO_TOKEN"
         lines.append(f'-H "Authorization: Bearer ${variable}"')
+    if BYTES_TYPE in operation.get("requestBody", {}).get("content", {}):
+        lines.append("--data-binary @FILE")
     if body is not None:
         lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(_pretty(body))}"]
     return " \\\n  ".join(lines)

@@ -3,6 +3,7 @@
 SCHEDULE: dict[str, dict[str, object]] = {
     "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
     "history.sweep": {"task": "history.tasks.sweep_history", "schedule": 60.0},
+    "blobs.sweep": {"task": "assembly.tasks.sweep_blobs", "schedule": 600.0},
     "packages.build": {"task": "privacy.tasks.build_packages", "schedule": 60.0},
     "packages.sweep": {"task": "privacy.tasks.sweep_packages", "schedule": 60.0},
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
@@ -15,5 +16,6 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "audit.checkpoints": {"task": "workspaces.tasks.make_checkpoints", "schedule": 60.0},
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},
+    "sessions.forget": {"task": "workspaces.tasks.forget_sessions", "schedule": 3600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }

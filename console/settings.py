@@ -26,6 +26,8 @@ HOT_STORE_REQUIRED = env.hot_store_required()
 HOT_STORE_GENERATION = env.hot_store_generation()
 RATE_LIMITS = env.rate_limits()
 READ_WITHIN_SECONDS = env.read_within_seconds()
+SECOND_FACTOR_REQUIRED = env.second_factor_required()
+OPENID = env.openid()
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -133,6 +135,11 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
+STORAGES = {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "payloads": env.payloads_storage(BASE_DIR / ".lastro" / "payloads"),
+}
+
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 
@@ -153,8 +160,11 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.trusted_pro
 SESSION_COOKIE_SECURE = env.https()
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_NAME = "lastro_session"
-SESSION_COOKIE_AGE = 30 * 60
+SESSION_ENGINE = "console.sessions"
+SESSION_COOKIE_AGE = env.idle_minutes() * 60
 SESSION_SAVE_EVERY_REQUEST = True
+# The server ends a session. A cookie that ended with it could not tell that there was one.
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 CSRF_COOKIE_SECURE = env.https()
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "console.views.errors.csrf_failure"

@@ -55,8 +55,9 @@ class InProcess(_Calls):
             headers = {"Authorization": f"Bearer {self._key}", **headers}
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         content_type = headers.pop("Content-Type", "application/json")
-        answer = self._client.generic(method, path, raw, content_type=content_type, headers=headers)
-        return _answer(answer.status_code, answer.content, dict(answer.headers))
+        answer: Any = self._client.generic(method, path, raw, content_type=content_type, headers=headers)
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        return _answer(answer.status_code, content, dict(answer.headers))
 
 
 class OverHttp(_Calls):

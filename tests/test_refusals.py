@@ -72,6 +72,7 @@ FEATURES = {"kind": "features", "document": {"enabled": ["agent_state"]}, "reaso
 
 
 BUSY_ADDRESS = "203.0.113.77"
+LARGEST_BODY = max(size for route, size in limits.BODY_BYTES.items() if route != "graph-payload")
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +82,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     key: str | None
     body: Any = None
-    raw: bytes | None = None
+    raw: bytes | of_assembly.Claimed | None = None
     media_type: str = "application/json"
     query: str = ""
     idempotency_key: str | None = None
@@ -128,7 +129,7 @@ class Cast:
             "permission_missing": {"key": self.tokens["other permission"]},
             "agent_not_allowed": {"key": self.keys["other agent"]},
             "feature_off": {"key": self.keys["off"]},
-            "payload_too_large": {"raw": b" " * (max(limits.BODY_BYTES.values()) + 1)},
+            "payload_too_large": {"raw": b" " * (LARGEST_BODY + 1)},
             "invalid_json": {"raw": b'{"a": 1, "a": 2}'},
             "unsupported_media_type": {"media_type": "text/plain"},
             "rate_limited": {"key": self.keys["busy"]},
@@ -157,6 +158,8 @@ class Cast:
         if "{request_id}" in real:
             real = real.replace("{request_id}", self.erasing())
         real = real.replace("{run_id}", self.run_id)
+        if path == of_assembly.PAYLOAD:
+            real = of_assembly.payload(self.story(), is_sent=method == "get")
         if "{assembly_id}" in real:
             real = real.replace("{assembly_id}", self.assembly())
         if "{change_id}" in real:
@@ -167,6 +170,7 @@ class Cast:
             path=real,
             key=(self.keys if takes_key else self.tokens)["good"] if operation["security"] else None,
             body=body,
+            raw=of_assembly.CONTENT if path == of_assembly.PAYLOAD and method == "put" else None,
             query=self.query if path == DOWNLOAD else "",
         )
 
@@ -183,7 +187,7 @@ class Cast:
             LINK: lambda: {"first": {"handle": self.known()}, "second": {"handle": self.known()}},
             UNLINK: lambda: {"handle": self.linked()[1]},
         }
-        if "requestBody" not in operation:
+        if "requestBody" not in operation or path == of_assembly.PAYLOAD:
             return None
         if path in made:
             return made[path]()
@@ -336,7 +340,7 @@ def _not_found(cast: Cast, ask: Ask, path: str) -> Ask:
     if path in {LINK, UNLINK}:
         nobody = {"handle": {"type": "app_user_id", "value": uuid4().hex}}
         return _changed(ask, body=nobody if path == UNLINK else ask.body | {"second": nobody})
-    names = ("change_id", "profile_id", "request_id", "run_id", "hold_id", "assembly_id")
+    names = ("change_id", "profile_id", "request_id", "run_id", "hold_id", "payload_id", "assembly_id")
     ids = {f"{{{name}}}": str(uuid4()) for name in names}
     last = {"{kind}": "nothing", **ids}
     for name, value in last.items():
@@ -435,13 +439,14 @@ def _refused(cast: Cast, code: str, ask: Ask, path: str) -> Ask:
         return _changed(ask, **cast.busy_address)
     if path.startswith(HISTORY) and code in of_history.WAYS:
         return _changed(ask, **of_history.WAYS[code](cast, path))
-    if code in of_assembly.WAYS.get(path, {}):
-        return _changed(ask, **of_assembly.WAYS[path][code](cast, cast.story()))
+    of_context = of_assembly.way(path, ask.method, code)
+    if of_context is not None:
+        return _changed(ask, **of_context(cast, cast.story()))
     if code in WAYS:
         return WAYS[code](cast, ask, path)
     if code in OTHER_WORDS:
         return _changed(ask, body=ask.body | OTHER_WORDS[code])
-    is_context = path in of_assembly.PATHS and code == "scope_missing"
+    is_context = path in (*of_assembly.PATHS, of_assembly.PAYLOAD) and code == "scope_missing"
     return _changed(ask, **({"key": cast.keys["one scope"]} if is_context else cast.changes[code]))
 
 

@@ -184,6 +184,14 @@ class RoleNotAllowed(Problem):
     title = "This change of roles is not allowed"
 
 
+class SecondFactorStays(Problem):
+    """Somebody's second factor is not theirs to take away (PL-4)."""
+
+    code = "second_factor_stays"
+    status = 403
+    title = "This second factor stays"
+
+
 class WorkspaceClosed(Problem):
     """Nothing is made or changed in a workspace that is closed (PL-5b)."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from workspaces import coherence, deployment, encryption
 from workspaces.errors import Tampered
-from workspaces.models import DeploymentKey, SigningKey, WrappedKey
+from workspaces.models import DeploymentKey, SecondFactor, SigningKey, WrappedKey
 from workspaces.types import Key, WorkspaceRef, Wrapped
 
 
@@ -125,6 +125,16 @@ def rewrap_signing_key(key: SigningKey, *, context: bytes) -> bool:
     if wrapped is not None:
         SigningKey.objects.filter(id=key.id).update(wrapped=wrapped)
     return wrapped is not None
+
+
+def rewrap_second_factor(factor: SecondFactor, *, context: bytes) -> bool:
+    """Move the secret of a second factor under the newest master key; tell whether it lay under another one."""
+    sealed = _under_the_newest(bytes(factor.sealed_secret), context)
+    if sealed is not None:
+        SecondFactor.objects.filter(person=factor.person_id, began_at=factor.began_at).update(
+            sealed_secret=sealed
+        )
+    return sealed is not None
 
 
 def _under_the_newest(wrapped: bytes, context: bytes) -> bytes | None:

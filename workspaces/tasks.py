@@ -4,7 +4,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from workspaces import access, outside
-from workspaces.services import answers, chains, checkpoints, encryption
+from workspaces.services import answers, chains, checkpoints, encryption, lockouts, sessions
 
 
 @shared_task(name="workspaces.tasks.forget_answers")
@@ -45,3 +45,10 @@ def verify_audit() -> None:
     """Verify every audit chain and note what was found, which the console shows (PR-22)."""
     for chain in checkpoints.every_chain():
         chains.verify_and_note(chain, now=timezone.now())
+
+
+@shared_task(name="workspaces.tasks.forget_sessions")
+def forget_sessions() -> None:
+    """Forget the sessions that are over, and the networks from which nobody fails any more (PL-4)."""
+    sessions.forget_expired(now=timezone.now())
+    lockouts.forget_failures(now=timezone.now())

@@ -11,7 +11,7 @@ from workspaces.models import TenantModel
 class Payload(TenantModel):
     """The result of an artifact, or arguments too large to stand in their record: sealed here or in a blob.
 
-    `blob` is set and committed before the first byte of the blob is written, so that nothing there is ever unknown.
+    Payloads of one graph that say the same share a blob.
     """
 
     class Role(models.TextChoices):
@@ -20,7 +20,6 @@ class Payload(TenantModel):
 
     class State(models.TextChoices):
         AWAITED = "awaited"
-        WRITING = "writing"
         STORED = "stored"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -36,7 +35,6 @@ class Payload(TenantModel):
     # The name in the blob store, and the key of the blob sealed under the graph's data key.
     blob = models.CharField(max_length=200, default="")
     blob_key = models.BinaryField(null=True)
-    began_at = models.DateTimeField(null=True)
 
     class Meta(TenantModel.Meta):
         constraints = [
@@ -59,3 +57,25 @@ class Payload(TenantModel):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+
+class LooseBlob(TenantModel):
+    """A name in the blob store that no payload vouches for: not yet, or not any more.
+
+    It is committed before the first byte of the blob is written, and goes with the commit of the payload that takes the
+    blob. So nothing in the store is ever unknown, whenever a process ends.
+    """
+
+    name = models.CharField(max_length=200, db_collation="C")
+    # From when on the blob may be removed: until then somebody may still be writing it.
+    due_at = models.DateTimeField()
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            # Stops a payload from taking a blob that another one has given up.
+            models.UniqueConstraint(fields=["workspace", "name"], name="a_blob_is_loose_once")
+        ]
+        indexes = [models.Index(fields=["workspace", "due_at"], name="loose_blobs_due")]
+
+    def __str__(self) -> str:
+        return self.name

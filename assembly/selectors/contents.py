@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.db.models import F, Q
 
-from assembly import encryption
 from assembly.models import Payload
 from assembly.selectors.graphs import SeenGraph
+from assembly.selectors.payloads import parts_of
 from lastro.assembly.records import ToolArtifact
 
 
@@ -36,6 +36,6 @@ class Contents:
     def read(self, artifact: str) -> bytes | None:
         """Give the result of an artifact, None where it is not there."""
         row = self._rows.get(artifact)
-        if row is None or row.body is None:
+        if row is None:
             return None
-        return encryption.open_payload(self._seen.workspace, row, self._seen.key)
+        return b"".join(parts_of(self._seen.workspace, row, self._seen.key))

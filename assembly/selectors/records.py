@@ -9,6 +9,8 @@ from django.db.models import Q
 
 from assembly import encryption
 from assembly.models import Graph, GraphRecord, Link, Payload
+from assembly.rules.payloads import SHOWN_BYTES
+from assembly.selectors.payloads import parts_of
 from assembly.types import Mark, Opened
 from lastro.assembly.records import (
     Record,
@@ -103,13 +105,13 @@ def opened_calls(
 def stored_results(
     workspace: WorkspaceRef, artifacts: Collection[GraphRecord], keys: Mapping[UUID, Key]
 ) -> dict[str, bytes]:
-    """Give the results of artifacts that stand in their rows, by the ids of the artifacts."""
+    """Give the results of artifacts that are there and not too long ever to be shown, by the ids of the artifacts."""
     if not artifacts:
         return {}
-    kept = Payload.objects.filter(record__in=artifacts, role=Payload.Role.RESULT, body__isnull=False)
+    kept = Payload.objects.filter(record__in=artifacts, role=Payload.Role.RESULT, size_bytes__lte=SHOWN_BYTES)
     names = {artifact.pk: artifact.name for artifact in artifacts}
     return {
-        names[row.record_id]: encryption.open_payload(workspace, row, keys[row.graph_id])
+        names[row.record_id]: b"".join(parts_of(workspace, row, keys[row.graph_id]))
         for row in kept.filter(state=Payload.State.STORED)
     }
 

@@ -17,7 +17,7 @@ from assembly.rules.people import people_named
 from assembly.selectors.records import known_rows, older_memories, payloads_of
 from assembly.services import graphs
 from assembly.services.rows import NewRows
-from assembly.types import Bounds, Named, New, Recorded, RecordedItem
+from assembly.types import NOTHING_WRITTEN, Bounds, Named, New, Recorded, RecordedItem, StagedBlob
 from lastro.assembly.locators import canonical
 from lastro.assembly.records import (
     Record,
@@ -35,15 +35,22 @@ from workspaces.types import Caller, Key
 
 
 @transaction.atomic
-def record(*, caller: Caller, records: Sequence[Record], bounds: Bounds, now: datetime) -> Recorded:
+def record(
+    *,
+    caller: Caller,
+    records: Sequence[Record],
+    written: Mapping[str, StagedBlob] = NOTHING_WRITTEN,
+    bounds: Bounds,
+    now: datetime,
+) -> Recorded:
     """Append records to the graphs of their conversations, in their order, all or none (CA-3).
 
     A record that is there with the same content changes nothing and answers where it stands. The number of queries
     grows with the conversations of a batch and not with its records. Raises InvalidInput for a handle that is none,
     UnknownReference, RecordConflict, SupersessionCycle, and SubjectErased for what was made before an erasure (PR-12);
-    then nothing was stored.
+    then nothing was stored. `written` are the staged blobs of what is over 64 KiB.
     """
-    batch = _Batch(caller, records, bounds, now=now)
+    batch = _Batch(caller, records, written, bounds, now=now)
     with answered():
         batch.require_whole()
     new = batch.new()
@@ -55,8 +62,17 @@ def record(*, caller: Caller, records: Sequence[Record], bounds: Bounds, now: da
 class _Batch:
     """The records of one request, with the graphs that they belong to, locked, and the rows that they name."""
 
-    def __init__(self, caller: Caller, records: Sequence[Record], bounds: Bounds, *, now: datetime) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        records: Sequence[Record],
+        written: Mapping[str, StagedBlob],
+        bounds: Bounds,
+        *,
+        now: datetime,
+    ) -> None:
         self._caller, self._records, self._bounds, self._now = caller, records, bounds, now
+        self._written = written
         self._workspace = caller.workspace
         self._people = self._handles(people_named(records))
         self._graphs = self._locked()
@@ -108,7 +124,7 @@ class _Batch:
 
         Raises RecordConflict for a name that another batch has just taken.
         """
-        rows = NewRows(self._caller, self._rows, self._keys, self._bounds, now=self._now)
+        rows = NewRows(self._caller, self._rows, self._keys, self._written, self._bounds, now=self._now)
         for name, records in new.items():
             rows.add(self._graphs[name], records)
         try:

@@ -1,5 +1,6 @@
 """The rows of new records: what stands in clear, what is sealed, and what they change of those before (CA-3, CA-16)."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -13,7 +14,8 @@ from assembly.rules.payloads import parted
 from assembly.rules.retention import expiry_of
 from assembly.rules.tokens import count_tokens
 from assembly.selectors.records import Rows, answers_to, mark_of, opened_calls, stored_results
-from assembly.types import NOTHING_MEASURED, Bounds, Mark, New, Opened, Outside
+from assembly.services.payloads import store_inline
+from assembly.types import NOTHING_MEASURED, Bounds, Mark, New, Opened, Outside, StagedBlob
 from lastro.assembly.graph import SELECTABLE
 from lastro.assembly.graph.measuring import Measures, measures_of
 from lastro.assembly.locators import canonical
@@ -57,12 +59,21 @@ class NewRows:
     """The rows of a batch's new records, of one or several graphs whose rows are locked."""
 
     def __init__(
-        self, caller: Caller, known: Rows, keys: Mapping[UUID, Key], bounds: Bounds, *, now: datetime
+        self,
+        caller: Caller,
+        known: Rows,
+        keys: Mapping[UUID, Key],
+        written: Mapping[str, StagedBlob],
+        bounds: Bounds,
+        *,
+        now: datetime,
     ) -> None:
         self._caller, self._known, self._keys, self._bounds, self._now = caller, known, keys, bounds, now
         assert caller.source_id is not None  # noqa: S101  (only the keys of sources get here)
         self._source = caller.source_id
+        self._written = written
         self._new: dict[Reference, tuple[Graph, int, New]] = {}
+        self._inline: defaultdict[UUID, list[tuple[Payload, bytes]]] = defaultdict(list)
         self.made: dict[Reference, GraphRecord] = {}
 
     def add(self, graph: Graph, records: Sequence[New]) -> None:
@@ -115,6 +126,13 @@ class NewRows:
             encryption.seal_record(self._caller.workspace, row, opened, key)
             self.made[reference] = row
             payloads += (self._payload(row, part, key) for part in outside)
+        for graph_id, inline in self._inline.items():
+            store_inline(
+                workspace=self._caller.workspace,
+                payloads=inline,
+                written=self._written,
+                key=self._keys[graph_id],
+            )
         return payloads
 
     def _row(self, graph: Graph, position: int, record: Record, mark: Mark) -> GraphRecord:
@@ -190,7 +208,7 @@ class NewRows:
         ]
 
     def _payload(self, row: GraphRecord, part: Outside, key: Key) -> Payload:
-        """Make the row of some bytes: sealed in it, or awaited."""
+        """Make the row of some bytes: awaited, where they are not here."""
         payload = Payload(
             id=uuid4(),
             graph=row.graph,
@@ -201,8 +219,7 @@ class NewRows:
             address=encryption.address(key, part.sha256),
         )
         if part.content is not None:
-            payload.state = Payload.State.STORED
-            encryption.seal_payload(self._caller.workspace, payload, part.content, key)
+            self._inline[row.graph_id].append((payload, part.content))
         return payload
 
 

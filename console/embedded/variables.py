@@ -21,6 +21,7 @@ def completed(given: Mapping[str, str], services: Services, *, badge: str) -> di
         "LASTRO_SECRET_KEY": secrets.token_urlsafe(48),
         "LASTRO_ENVIRONMENT": badge,
         "CHECKPOINTS_URL": f"file://{quote(str(services.scratch / 'checkpoints'))}",
+        "PAYLOADS_URL": f"file://{quote(str(services.scratch / 'payloads'))}",
     }
     if not given.get("LASTRO_MASTER_KEY") and not given.get("LASTRO_MASTER_KEY_FILE"):
         variables["LASTRO_MASTER_KEY_FILE"] = str(

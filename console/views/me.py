@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,17 +15,21 @@ from django.views.decorators.http import require_http_methods
 
 from console.forms.base import ConfirmForm
 from console.forms.me import MeForm, TokenForm
+from console.forms.sign_ins import ProvenTokenForm
 from console.pages import actor, dialog, done, personal_page, see_other, workspace_page
 from console.presenters.rows import KeyRow, Tab
+from console.sign_ins import is_own_password, proof_of
 from console.views.keys import prefix_of, status_of
+from console.views.sessions import session_rows
 from workspaces import access
 from workspaces.errors import InvalidInput
 from workspaces.models import PersonalToken
 from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES
 from workspaces.selectors.credentials import tokens_of
 from workspaces.selectors.people import permissions_of, roles_of
+from workspaces.selectors.sign_ins import second_factor
 from workspaces.services import credentials
-from workspaces.services.people import change_settings, is_own_password
+from workspaces.services.people import change_settings
 from workspaces.types import WorkspaceRef
 
 EXAMPLE = """curl {base_url}/v1/config/features \\
@@ -49,6 +52,8 @@ def me(request: Any) -> HttpResponse:
         "tokens": [token for workspace in own for token in _tokens(person, workspace)],
         "memberships": [_membership(person, workspace) for workspace in own],
         "token_urls": _token_urls(person, own),
+        "sessions": session_rows(request, now=timezone.now()),
+        "has_second_factor": second_factor(person.id) is not None,
     }
     return render(request, "console/me.html", context, status=422 if form.errors else 200)
 
@@ -56,8 +61,8 @@ def me(request: Any) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @workspace_page()
 def token_new(request: Any) -> HttpResponse:
-    """Make a token of this workspace and show it once; the password is asked again."""
-    form = TokenForm(request.POST or None, held=request.may)
+    """Make a token of this workspace and show it once; password and second factor are asked again."""
+    form = _token_form(request)
     if request.method == "POST" and form.is_valid() and _is_owner(request, form):
         made = _made(request, form)
         if made is not None:
@@ -81,15 +86,18 @@ def token_revoke(request: Any, token_id: UUID) -> HttpResponse:
     return dialog(request, "console/token_revoke.html", context, back=back)
 
 
+def _token_form(request: Any) -> TokenForm:
+    """Give the form of a token; who has a second factor shows it again (PL-3)."""
+    kind = ProvenTokenForm if second_factor(request.user.id) else TokenForm
+    return kind(request.POST or None, held=request.may)
+
+
 def _is_owner(request: Any, form: TokenForm) -> bool:
-    """Check the password, or say at the form that it is wrong."""
-    now, password, kept = timezone.now(), form.cleaned_data["password"], request.user.password
-    if not is_own_password(person=request.user, password=password, origin=request.origin, now=now):
-        form.add_error("password", _("This is not your password, or your account is locked for now."))
-    if request.user.password != kept:
-        # It was hashed again, with today's work: without this the session would end here.
-        update_session_auth_hash(request, request.user)
-    return not form.errors
+    """Check the password, and the code where the person has an app, or say at the form which is wrong."""
+    now = timezone.now()
+    if not is_own_password(request, form, now=now):
+        return False
+    return not isinstance(form, ProvenTokenForm) or bool(proof_of(request, form, request.user, now=now))
 
 
 def _made(request: Any, form: TokenForm) -> credentials.Made | None:

@@ -32,7 +32,9 @@ class PersonRow(msgspec.Struct, frozen=True):
     joined_at: datetime
     last_sign_in: datetime | None
     is_self: bool
+    has_second_factor: bool
     roles_url: str
+    reset_url: str
 
 
 class InvitationRow(msgspec.Struct, frozen=True):
@@ -186,7 +188,11 @@ def _row(request: Any, member: Member) -> PersonRow:
         joined_at=member.joined_at,
         last_sign_in=member.last_sign_in,
         is_self=is_self,
+        has_second_factor=member.has_second_factor,
         roles_url=here(request, "person_roles", member.id) if may_change else "",
+        reset_url=here(request, "person_second_factor", member.id)
+        if may_change and member.has_second_factor
+        else "",
     )
 
 

@@ -1,21 +1,25 @@
 """Signing in and out, joining by invitation (PL-4)."""
 
+from datetime import datetime
 from typing import Any
 
-from django.contrib.auth import authenticate, login, logout
+from django.conf import settings
+from django.contrib.auth import authenticate, logout
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from console.forms.session import JoinAgainForm, JoinForm, SignInForm
-from console.pages import see_other
+from console.forms.sign_ins import CodeForm
+from console.pages import see_other, signed_in_page
+from console.sign_ins import begin, finish, half_way, proof_of, safe_target
 from workspaces.errors import InvitationInvalid, RoleNotAllowed
 from workspaces.models import Person
 from workspaces.services import people
+from workspaces.services.lockouts import is_network_locked
 
 THEME_SECONDS = 365 * 24 * 3600
 
@@ -24,13 +28,11 @@ THEME_SECONDS = 365 * 24 * 3600
 def sign_in(request: Any) -> HttpResponse:
     """Sign a person in; a refusal never says whether the address has an account."""
     form = SignInForm(request.POST or None)
-    target = _safe_target(request)
+    target, now = safe_target(request), timezone.now()
     if request.method == "POST" and form.is_valid():
-        person = _authenticated(request, form)
+        person = _authenticated(request, form, now)
         if person is not None:
-            login(request, person)
-            people.note_sign_in(person=person, origin=request.origin, now=timezone.now())
-            return see_other(target)
+            return begin(request, person, target=target, now=now)
         form.add_error(
             None,
             _(
@@ -38,7 +40,32 @@ def sign_in(request: Any) -> HttpResponse:
             ),
         )
     status = 422 if request.method == "POST" else 200
-    return render(request, "console/sign_in.html", {"form": form, "next": target}, status=status)
+    context = {"form": form, "next": target, "ended": "ended" in request.GET, "openid": settings.OPENID}
+    return render(request, "console/sign_in.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def sign_in_code(request: Any) -> HttpResponse:
+    """Ask who has an app for its code, after the password; whoever is at no such step begins again."""
+    form, now = CodeForm(request.POST or None), timezone.now()
+    found = half_way(request, now=now)
+    if found is None:
+        return see_other(reverse("console:sign_in"))
+    person, step = found
+    if request.method == "POST" and form.is_valid() and not _is_network_locked(request, form, now):
+        proof = proof_of(request, form, person, now=now)
+        if proof:
+            by = f"{step.by}+{proof}"
+            return finish(request, person, target=step.target, now=now, by=by, is_proven=True)
+    status = 422 if request.method == "POST" else 200
+    return render(request, "console/sign_in_code.html", {"form": form}, status=status)
+
+
+@require_POST
+@signed_in_page
+def stay(_: Any) -> HttpResponse:
+    """Keep the session for as long again: every request does, and this one does nothing else."""
+    return HttpResponse(status=204)
 
 
 @require_POST
@@ -71,9 +98,7 @@ def invitation(request: Any, token: str) -> HttpResponse:
         except (InvitationInvalid, RoleNotAllowed) as error:
             form.add_error(None, error.detail or error.title)
         else:
-            login(request, person, backend="django.contrib.auth.backends.ModelBackend")
-            people.note_sign_in(person=person, origin=request.origin, now=now)
-            return see_other(reverse("console:home"))
+            return begin(request, person, target=reverse("console:home"), now=now)
     status = 422 if request.method == "POST" else 200
     return render(request, "console/invitation.html", {"invitation": shown, "form": form}, status=status)
 
@@ -81,7 +106,7 @@ def invitation(request: Any, token: str) -> HttpResponse:
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Keep the theme in a cookie, for who has no JavaScript."""
-    response = see_other(_safe_target(request))
+    response = see_other(safe_target(request))
     chosen = request.POST.get("theme", "auto")
     if chosen in {"auto", "light", "dark"}:
         response.set_cookie(
@@ -90,20 +115,19 @@ def theme(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _authenticated(request: Any, form: SignInForm) -> Person | None:
-    """Check address and password; a locked account is refused like a wrong password."""
-    email, now = form.cleaned_data["username"], timezone.now()
+def _authenticated(request: Any, form: SignInForm, now: datetime) -> Person | None:
+    """Check address and password; a locked account and a locked network are refused like a wrong password."""
+    email = form.cleaned_data["username"]
+    # Before the lock is looked at, so that a refusal takes as long either way.
     found = authenticate(request, username=email, password=form.cleaned_data["password"])
-    if isinstance(found, Person) and not found.is_locked(now):
+    is_open = not is_network_locked(request.origin.address, now=now)
+    if is_open and isinstance(found, Person) and not found.is_locked(now):
         return found
     people.note_failed_sign_in(email=email, origin=request.origin, now=now)
     return None
 
 
-def _safe_target(request: HttpRequest) -> str:
-    """Give where to go next: an address of this site, or the overview (PL-19)."""
-    target = request.POST.get("next") or request.GET.get("next") or ""
-    is_ours = url_has_allowed_host_and_scheme(
-        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return target if is_ours and target.startswith("/") else reverse("console:home")
+def _is_network_locked(request: Any, form: CodeForm, now: datetime) -> bool:
+    if is_network_locked(request.origin.address, now=now):
+        form.add_error("code", _("There were too many tries from your network. Wait 15 minutes."))
+    return not form.is_valid()

@@ -1,5 +1,8 @@
 """A workspace in which context assembly is on, and an agent's code in it."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests import factories
@@ -25,6 +28,15 @@ def api(home: WorkspaceRef) -> InProcess:
 def story(api: InProcess) -> Story:
     """A new conversation, of which nothing is recorded yet."""
     return Story(api)
+
+
+@pytest.fixture
+def own_store(tmp_path: Path, settings: Any) -> Path:
+    """A blob store of this test's own, so that it may look at every file."""
+    payloads = settings.STORAGES["payloads"]
+    options = {**payloads["OPTIONS"], "location": str(tmp_path)}
+    settings.STORAGES = {**settings.STORAGES, "payloads": {**payloads, "OPTIONS": options}}
+    return tmp_path
 
 
 @pytest.fixture

@@ -55,26 +55,31 @@ class Wrong:
     def __init__(self) -> None:
         self.found: list[str] = []
 
-    def watch(self, context: BrowserContext, origin: str) -> None:
-        """Listen to every page of a context from now on."""
+    def watch(self, context: BrowserContext, origin: str, beside: tuple[str, ...]) -> None:
+        """Listen to every page of a context from now on; what a page of `beside` loads is its own affair."""
         context.on("console", self._hear)
         context.on("weberror", lambda event: self.found.append(str(event.error)))
-        context.on("request", lambda request: self._see(request, origin))
+        context.on("request", lambda request: self._see(request, origin, beside))
 
     def _hear(self, message: ConsoleMessage) -> None:
         if "Content Security Policy" in message.text:
             self.found.append(message.text)
 
-    def _see(self, request: Request, origin: str) -> None:
-        if not request.url.startswith((f"{origin}/", "data:")):
+    def _see(self, request: Request, origin: str, beside: tuple[str, ...]) -> None:
+        led = request.url.startswith(tuple(f"{each}/" for each in beside))
+        theirs = not request.is_navigation_request() and request.frame.url.startswith(beside or ("\0",))
+        if not (led or theirs or request.url.startswith((f"{origin}/", "data:"))):
             self.found.append(f"a request to {request.url}")
 
 
 class Visits:
-    """Opens pages of a server as one person or as nobody; each visit is a browser of its own, without a past."""
+    """Opens pages of a server as one person or as nobody; each visit is a browser of its own, without a past.
 
-    def __init__(self, browser: Browser, origin: str) -> None:
-        self._browser, self.origin = browser, origin
+    `beside` are other origins that the server leads to on purpose.
+    """
+
+    def __init__(self, browser: Browser, origin: str, *beside: str) -> None:
+        self._browser, self.origin, self._beside = browser, origin, beside
         self._contexts: list[BrowserContext] = []
         self.wrong = Wrong()
 
@@ -90,7 +95,7 @@ class Visits:
         wish = {"locale": "en-US", "timezone_id": "UTC", "viewport": {"width": width, "height": HEIGHT}}
         opened = self._browser.new_context(**{**wish, "base_url": self.origin, **context})
         self._contexts.append(opened)
-        self.wrong.watch(opened, self.origin)
+        self.wrong.watch(opened, self.origin, self._beside)
         opened.add_cookies([{"name": "theme", "value": theme, "url": self.origin}, *self._session_of(person)])
         page = opened.new_page()
         page.set_default_timeout(15_000)

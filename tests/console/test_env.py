@@ -12,6 +12,11 @@ from console import env
 
 KEY = base64.b64encode(bytes(range(32))).decode()
 
+
+def _storage() -> dict[str, Any]:
+    return env.payloads_storage(Path("/srv/lastro"))
+
+
 # (variable, what reads it, values that are accepted with what they give, values that are refused)
 TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
     (
@@ -157,10 +162,57 @@ TABLE: list[tuple[str, Callable[[], Any], dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        "PAYLOADS_URL",
+        lambda: next(iter(_storage()["OPTIONS"].values())),
+        {
+            "file:///var/lib/lastro/pay%20loads": "/var/lib/lastro/pay loads",
+            "s3://bucket/some/prefix?endpoint_url=https://s3.example.com&region_name=sa-east-1": "bucket",
+            "s3://bucket": "bucket",
+        },
+        [
+            "/var/lib/lastro",
+            "file:///",
+            "file://host/folder",
+            "file:///folder?a=b",
+            "s3:///prefix",
+            "s3://key:secret@bucket/prefix",
+            "s3://bucket?secret_key=x",
+            "s3://bucket?endpoint_url=",
+            "https://s3.example.com/bucket",
+        ],
+    ),
+    (
         "CHECKPOINTS_SECRET",
         env.checkpoints_secret,
         {"s" * 32: "s" * 32},
         ["s" * 31],
+    ),
+    (
+        "SECOND_FACTOR_REQUIRED",
+        env.second_factor_required,
+        {"true": True, "false": False},
+        ["maybe"],
+    ),
+    (
+        "IDLE_MINUTES",
+        env.idle_minutes,
+        {"5": 5, "720": 720},
+        ["4", "721", "-30", "half an hour"],
+    ),
+    (
+        "OPENID_ISSUER",
+        env.openid,
+        {},
+        [
+            "other.example.org",
+            "http://other.example.org",
+            "https://",
+            "https://other.example.org?x",
+            "https://other.example.org#x",
+            "https://me@other.example.org",
+            "https://other.example.org:port",
+            "https://other.example.org/without-a-client",
+        ],
     ),
     (
         "LASTRO_LOG_LEVEL",
@@ -191,7 +243,10 @@ DEFAULTS: list[tuple[str, Callable[[], Any], Any]] = [
     ("LASTRO_LOG_LEVEL", env.log_level, "INFO"),
     ("CHECKPOINTS_URL", env.checkpoints_url, ""),
     ("CHECKPOINTS_SECRET", env.checkpoints_secret, ""),
+    ("PAYLOADS_URL", lambda: _storage()["OPTIONS"]["location"], "/srv/lastro"),
     ("TRUSTED_PROXIES", env.trusted_proxies, ()),
+    ("IDLE_MINUTES", env.idle_minutes, 30),
+    ("OPENID_ISSUER", env.openid, None),
 ]
 
 LENGTH_OF_AN_EXAMPLE = 9
@@ -262,6 +317,33 @@ def test_https_is_the_rule(monkeypatch: pytest.MonkeyPatch, badge: str, is_https
     monkeypatch.delenv("LASTRO_HTTPS", raising=False)
     monkeypatch.setenv("LASTRO_ENVIRONMENT", badge)
     assert env.https() is is_https
+
+
+@pytest.mark.parametrize(
+    ("badge", "is_required"), [("demo", False), ("test", False), ("tset", True), ("", True)]
+)
+def test_a_second_factor_is_the_rule(monkeypatch: pytest.MonkeyPatch, badge: str, is_required: Any) -> None:
+    """PL-4: roles that need one do so unless it is a demo or a test, or somebody says so."""
+    monkeypatch.delenv("SECOND_FACTOR_REQUIRED", raising=False)
+    monkeypatch.setenv("LASTRO_ENVIRONMENT", badge)
+    assert env.second_factor_required() is is_required
+
+
+@pytest.mark.parametrize("issuer", ["https://login.example.com/realms/acme", "http://127.0.0.1:9400"])
+def test_a_provider_comes_with_a_client(monkeypatch: pytest.MonkeyPatch, issuer: str) -> None:
+    """PL-4: id and secret belong to it; its title is its host unless said otherwise."""
+    for name, value in {"ISSUER": issuer, "CLIENT_ID": "lastro", "CLIENT_SECRET": "s"}.items():
+        monkeypatch.setenv(f"OPENID_{name}", value)
+    found = env.openid()
+    assert found is not None
+    assert (found.issuer, found.client_id, found.client_secret) == (issuer, "lastro", "s")
+    assert found.title in {"login.example.com", "127.0.0.1"}
+    assert not found.has_second_factor
+    for name in ("CLIENT_ID", "CLIENT_SECRET"):
+        monkeypatch.delenv(f"OPENID_{name}")
+        with pytest.raises(ImproperlyConfigured, match=f"OPENID_{name}"):
+            env.openid()
+        monkeypatch.setenv(f"OPENID_{name}", "again")
 
 
 @pytest.mark.parametrize(("badge", "backend"), [("demo", "console"), ("production", "dummy"), ("", "dummy")])

@@ -19,7 +19,7 @@ from django.test import Client
 from psycopg import sql
 from pytest_django import Settings
 
-from console import checks
+from console import checks, env
 from tests.database import logged_in
 from tests.server import database_urls_of_tests
 from workspaces.postgresql.router import KeysApart
@@ -78,6 +78,25 @@ def test_what_is_silenced_is_checked_by_ourselves(settings: Settings) -> None:
     settings.PAGE_MIDDLEWARE = pages
     settings.MIDDLEWARE = [path for path in all_ if path != checks.PAGES]
     assert [found.id for found in checks.page_policy()] == ["lastro.E001"]
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("file:///tmp/lastro-payloads-of-a-check", []),
+        ("file:///dev/null/payloads", ["lastro.E003"]),
+        ("s3://bucket", ["lastro.E002"]),
+    ],
+)
+def test_a_store_of_payloads_that_cannot_be_used_is_found(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, url: str, found: list[str]
+) -> None:
+    """CA-4: a folder that is not ours, and a backend that is not installed; each with a hint."""
+    monkeypatch.setenv("PAYLOADS_URL", url)
+    settings.STORAGES = {**settings.STORAGES, "payloads": env.payloads_storage(Path("/srv"))}
+    errors = checks.payload_storage()
+    assert [error.id for error in errors] == found
+    assert all(error.hint for error in errors)
 
 
 @pytest.mark.parametrize(

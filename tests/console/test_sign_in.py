@@ -4,15 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.utils import timezone
 
 from tests import factories
 from tests.console.conftest import SignedIn
-from workspaces.models import DeploymentAuditEntry, Person
-from workspaces.services.people import FAILURES_BEFORE_LOCK
+from workspaces.models import DeploymentAuditEntry, Person, StaffSession
+from workspaces.services.lockouts import FAILURES_BEFORE_LOCK
 from workspaces.types import WorkspaceRef
 
 SIGN_IN = "/console/sign-in/"
@@ -144,11 +143,11 @@ def test_session_ends_after_half_an_hour_of_rest_and_not_before(
     """PL-4: each request keeps the session for 30 minutes more; one that rested longer is over."""
     client = signed_in(security)
     now = timezone.now()
-    Session.objects.update(expire_date=now + timedelta(minutes=1))
+    StaffSession.objects.update(expire_date=now + timedelta(minutes=1))
     assert client.get("/console/").status_code == 200
-    kept_until = Session.objects.get(session_key=client.session.session_key).expire_date
+    kept_until = StaffSession.objects.get(session_key=client.session.session_key).expire_date
     assert timedelta(minutes=29) < kept_until - now <= timedelta(minutes=31)
-    Session.objects.update(expire_date=now - timedelta(seconds=1))
+    StaffSession.objects.update(expire_date=now - timedelta(seconds=1))
     assert client.get("/console/").status_code == 302
 
 

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
-from django.contrib.sessions.models import Session
 from django.test import Client
 
 from tests import factories
 from tests.api import InProcess
 from tests.console.conftest import SignedIn
 from workspaces import access
-from workspaces.models import Person, PersonalToken
+from workspaces.models import Person, PersonalToken, StaffSession
 from workspaces.services import people
-from workspaces.services.people import FAILURES_BEFORE_LOCK
+from workspaces.services.lockouts import FAILURES_BEFORE_LOCK
 from workspaces.types import WorkspaceRef
 
 SECRET = re.compile(r'<code id="secret">(lsp_\w+)</code>')
@@ -46,7 +45,7 @@ def test_token_is_shown_once_and_acts_as_its_owner(aurora: WorkspaceRef, client:
     secret = secret_in(new_token(client, aurora))
     assert InProcess(secret).get("/v1/config/features").status == 200
     pages = [client.get("/console/me/").content.decode(), client.get("/console/").content.decode()]
-    sessions = [str(session.get_decoded()) for session in Session.objects.all()]
+    sessions = [str(session.get_decoded()) for session in StaffSession.objects.all()]
     assert not any(part in text for part in (secret, secret[17:-6]) for text in [*pages, *sessions])
     assert "Switch features on and off" in pages[0]
 

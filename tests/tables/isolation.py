@@ -21,7 +21,12 @@ WITHOUT_WORKSPACE: dict[str, str] = {
     "guardian_userobjectpermission": "Guardian makes it; nobody holds a permission but by a role.",
     "django_content_type": "The names of the models.",
     "django_migrations": "Which migrations have run, in each of the two databases.",
-    "django_session": "A signed-in person's session, in whichever of their workspaces they are.",
+    "django_session": "Django makes it; sessions stand in workspaces_staffsession.",
+    "workspaces_staffsession": "A signed-in person's session, in whichever of their workspaces they are.",
+    "workspaces_secondfactor": "A person's app, for whichever of their workspaces.",
+    "workspaces_recoverycode": "A person's codes for who has lost the app, hashed.",
+    "workspaces_openidaccount": "A person's account at the provider of OpenID Connect.",
+    "workspaces_failingnetwork": "Where sign-ins fail from, before anybody is known (PL-4).",
 }
 
 
@@ -175,6 +180,17 @@ _NEW_BRANCH = {
 }
 CONTEXT_GUESSES = (
     Guess(method="POST", path="/v1/graph", route="graph", kind="graph", body={"records": [_NEW_BRANCH]}),
+    # Another source of the home than the one that recorded it.
+    *(
+        Guess(
+            method=method,
+            path="/v1/graph/artifacts/{id}/payload",
+            route="graph-payload",
+            kind="payload",
+            home=403,
+        )
+        for method in ("GET", "PUT")
+    ),
     Guess(
         method="POST",
         path="/v1/context/assemble",

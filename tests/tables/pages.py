@@ -343,6 +343,13 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="person_second_factor",
+        who="owner",
+        good={"reason": "Lost the phone"},
+        ok=303,
+        refused=(NO_REASON, LONG_REASON),
+    ),
+    Form(
         page="token_new",
         who="security",
         good={"name": "script", "permissions": ["view_audit"], "expires": 30, "password": PASSWORD},

@@ -176,6 +176,19 @@ ROUTES: tuple[Route, ...] = (
         feature="context",
         body={"records": [{"type": "conversation", "id": "of-a-table-of-rights", "conversation": "c"}]},
     ),
+    *(
+        Route(
+            method=method,
+            path=f"/v1/graph/artifacts/{UUID(int=0)}/payload",
+            name="graph-payload",
+            scopes=("context",),
+            feature="context",
+            body=body,
+            ok=404,
+            code="not_found",
+        )
+        for method, body in (("PUT", {}), ("GET", None))
+    ),
     Route(
         method="POST",
         path="/v1/context/assemble",
@@ -464,6 +477,7 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:invite", any_of=("manage_people",), methods=_FORM),
     Page(name="console:invitation_withdraw", any_of=("manage_people",), methods=_FORM),
     Page(name="console:person_roles", any_of=("manage_people",), methods=_FORM),
+    Page(name="console:person_second_factor", any_of=("manage_people",), methods=_FORM),
     Page(name="console:audit", any_of=("view_audit",)),
     Page(name="console:audit_export", any_of=("view_audit",)),
     Page(name="console:audit_entry", any_of=("view_audit",)),
@@ -475,11 +489,24 @@ PERSONAL: dict[str, str] = {
     "console:home": "Every person sees the workspaces that are theirs.",
     "console:me": "Every person has a profile of their own.",
     "console:features_matrix": "It shows the workspaces that are theirs.",
+    "console:second_factor": "Every person has a second factor of their own.",
 }
 """Pages that belong to a person and no workspace: everybody who is signed in, the way to the sign-in (302) else."""
 
+PERSONAL_ACTS: dict[str, str] = {
+    "console:stay": "It keeps the session of who sends it.",
+    "console:session_end": "It ends a session of who sends it.",
+    "console:sessions_end": "It ends the other sessions of who sends it.",
+    "console:second_factor_off": "It takes away the second factor of who sends it.",
+    "console:second_factor_codes": "It makes recovery codes for who sends it.",
+}
+"""What a person does to what is theirs, where there is something to do it to; the way to the sign-in (302) else."""
+
 OPEN_PAGES: dict[str, str] = {
     "console:sign_in": "It is where people sign in.",
+    "console:sign_in_code": "It is the second step of that, and leads back to the first without it.",
+    "console:openid": "It leads to the provider of OpenID Connect, where there is one.",
+    "console:openid_done": "What the provider sends is verified.",
     "console:sign_out": "It ends a session, if there is one.",
     "console:invitation": "Its link holds a token.",
     "console:password_reset": "Who forgot a password is not signed in.",

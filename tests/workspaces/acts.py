@@ -6,10 +6,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import msgspec
+import pyotp
 from django.db import connection, transaction
 from django.utils import timezone
 
 from agentstate.services.profiles import show_states
+from console.sessions import SessionStore
 from history.access import place_of
 from history.documents import retention_of
 from history.services import reservations
@@ -28,9 +30,20 @@ from workspaces.models import FourEyes, Handle, Hold, Invitation, Person
 from workspaces.rules import handles
 from workspaces.rules.rights import ROLES
 from workspaces.selectors.credentials import caller_of
-from workspaces.services import credentials, people, profiles, signing, workspaces
+from workspaces.selectors.sign_ins import unconfirmed_secret
+from workspaces.services import (
+    credentials,
+    openid,
+    people,
+    profiles,
+    second_factors,
+    sessions,
+    signing,
+    workspaces,
+)
 from workspaces.services.approvals import deny_request, set_four_eyes, withdraw_request
 from workspaces.services.credentials import KeyWish
+from workspaces.services.openid import OpenIdClaims
 from workspaces.types import Actor, ChangeWish, Decider, Origin
 
 ORIGIN = Origin(address="192.0.2.9", request_id="req-of-an-act")
@@ -74,6 +87,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 def make_ground(cast: Cast) -> Ground:
     """Make, in the bound workspace, what the acts below change."""
     person = factories.make_person(cast.workspace, "support", "security")
+    begin_app(person)
     return Ground(
         cast=cast,
         person=person,
@@ -108,6 +122,21 @@ def hold(cast: Cast) -> Hold:
     return holds.place_hold(
         workspace=cast.workspace, wish=wish, person_id=None, actor=ACTOR, now=timezone.now()
     )
+
+
+def begin_app(person: Person) -> None:
+    """Leave a person in the middle of setting up an app, signed in somewhere."""
+    second_factors.begin_setup(person=person, now=timezone.now())
+    session = SessionStore()
+    session["_auth_user_id"] = str(person.id)
+    session.create()
+
+
+def set_up_app(person: Person) -> None:
+    """Take the app into use by its first code."""
+    now = timezone.now()
+    code = pyotp.TOTP(unconfirmed_secret(person.id)).at(now)
+    second_factors.finish_setup(person=person, code=code, session_key="", origin=ORIGIN, now=now)
 
 
 def reserve(cast: Cast) -> Place:
@@ -429,6 +458,50 @@ ACTS: tuple[Act, ...] = (
         deed=lambda ground: people.note_sign_in(person=ground.person, origin=ORIGIN, now=ground.now),
     ),
     Act(
+        name="second_factor.enable",
+        on="person",
+        outside=True,
+        deed=lambda ground: set_up_app(ground.person),
+    ),
+    Act(
+        name="second_factor.disable",
+        on="person",
+        outside=True,
+        deed=lambda ground: second_factors.disable(person=ground.person, origin=ORIGIN, now=ground.now),
+    ),
+    Act(
+        name="second_factor.new_codes",
+        on="person",
+        outside=True,
+        deed=lambda ground: second_factors.renew_codes(person=ground.person, origin=ORIGIN, now=ground.now),
+    ),
+    Act(
+        name="second_factor.reset",
+        on="person",
+        with_reason=True,
+        deed=lambda ground: second_factors.reset(
+            person=ground.person, by=ground.owner, reason=REASON, actor=ACTOR, now=ground.now
+        ),
+    ),
+    Act(
+        name="session.end",
+        on="person",
+        outside=True,
+        deed=lambda ground: sessions.end_other_sessions(
+            person=ground.person, session_key="", origin=ORIGIN, now=ground.now
+        ),
+    ),
+    Act(
+        name="person.link_openid",
+        on="person",
+        outside=True,
+        deed=lambda ground: openid.person_of(
+            claims=OpenIdClaims("https://login.example", uuid4().hex, ground.person.email),
+            origin=ORIGIN,
+            now=ground.now,
+        ),
+    ),
+    Act(
         name="person.new_password",
         on="person",
         outside=True,
@@ -457,6 +530,7 @@ TWO_ENTRIES = {
 """A switch by its button is proposed and published at once: an entry for each."""
 
 TRIED_ELSEWHERE = {
+    "sign_in.lock": "tests/workspaces/test_sign_ins.py",
     "keys.rotate": "tests/workspaces/test_key_rotation.py",
     "hash_key.retire": "tests/workspaces/test_hash_rotation.py",
     "master_key.rotate": "tests/workspaces/test_key_rotation.py",

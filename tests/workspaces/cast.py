@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agentstate.models import SweepRun
 from agentstate.services import erasures as states
+from assembly.models import LooseBlob
 from history.models import HistorySweep
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
@@ -55,6 +56,7 @@ class Cast(msgspec.Struct, frozen=True):
     erasure: UUID
     hold: UUID
     package: UUID
+    payload: UUID
     assembly: UUID
 
     def api(self, caller: str) -> InProcess:
@@ -79,13 +81,15 @@ def make_cast() -> Cast:
         _say_something(workspace, key)
     factories.switch(workspace, "context", on=True)
     story = Story(InProcess(keys["context"]), GRAPH_ID)
-    story.stored(*story.whole({"type": "phone_e164", "value": PHONE}))
+    recorded = story.stored(*story.whole({"type": "phone_e164", "value": PHONE}))
+    payload = next(item["payload_id"] for item in recorded["records"] if item["payload_id"])
     assembly = story.assembled()["assembly_id"]
     hold = _hold_something(workspace, keys["agent_state"])
     erasure = _erase_something(workspace, keys["agent_state"])
     with access.bound(workspace.id):
         profile = Profile.objects.get()
         RetiredKey.objects.create(key_id=uuid4())
+        LooseBlob.objects.create(name="none", due_at=timezone.now())
         people.invite(
             workspace=workspace,
             email="invited@example.com",
@@ -114,6 +118,7 @@ def make_cast() -> Cast:
         erasure=erasure,
         hold=hold,
         package=build(workspace, {"type": "phone_e164", "value": PHONE}).id,
+        payload=UUID(payload),
         assembly=UUID(assembly),
     )
 

@@ -175,7 +175,7 @@ def test_a_binding_ends_with_its_block_and_stays_in_its_thread(
 
 EVERY_GUESS = GUESSES + HISTORY_GUESSES + CONTEXT_GUESSES
 # The feature, and the scope of a key, that something named by an id belongs to.
-FEATURES = {"session": "history", "graph": "context", "assembly": "context"}
+FEATURES = {"session": "history", "graph": "context", "payload": "context", "assembly": "context"}
 TASKS = (sweep_all, forget_answers, destroy_retired_keys, build_packages, sweep_all_packages)
 
 
@@ -242,6 +242,7 @@ def ids_of(cast: Cast, kind: str) -> str:
         "scope": SCOPE_ID,
         "session": SESSION_ID,
         "graph": GRAPH_ID,
+        "payload": str(cast.payload),
         "erasure": str(cast.erasure),
         "package": str(cast.package),
         "assembly": str(cast.assembly),

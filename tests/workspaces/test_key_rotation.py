@@ -23,7 +23,8 @@ from tests.stores import forget_hot_store
 from workspaces import access, deployment, encryption, rewrapping, signing
 from workspaces.errors import Tampered
 from workspaces.models import AuditEntry, WrappedKey
-from workspaces.services import rotation
+from workspaces.selectors.sign_ins import unconfirmed_secret
+from workspaces.services import rotation, second_factors
 from workspaces.types import Key
 
 LEVELS = ("workspace", "handles", "data")
@@ -308,6 +309,17 @@ class TestMasterKey:
             deployment.hashed("tests", "x")
         with pytest.raises(Tampered):
             signing.sign({"kind": "test"})
+
+    def test_second_factors_move_too(self, house: House, right: bytes, settings: Settings) -> None:
+        """PL-4, PL-12: what seals the secrets of apps is the master key of now; the codes stay the same."""
+        person = factories.make_person(house.workspace, "support")
+        second_factors.begin_setup(person=person, now=timezone.now())
+        secret = unconfirmed_secret(person.id)
+        settings.LASTRO_MASTER_KEY, settings.LASTRO_MASTER_KEYS_PREVIOUS = NEW_MASTER, (right,)
+        self.move(house)
+        settings.LASTRO_MASTER_KEYS_PREVIOUS = ()
+        encryption.forget_unwrapped_keys()
+        assert unconfirmed_secret(person.id) == secret
 
     def test_in_the_middle_of_another_rotation(
         self,

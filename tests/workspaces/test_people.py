@@ -18,6 +18,7 @@ from workspaces.errors import InvitationInvalid, NotFound, RoleNotAllowed
 from workspaces.models import AuditEntry, DeploymentAuditEntry, Invitation, Membership, Person
 from workspaces.selectors.people import permissions_of, roles_of
 from workspaces.services import people
+from workspaces.services.lockouts import FAILURES_BEFORE_LOCK, LOCKED_FOR
 from workspaces.types import Origin, WorkspaceRef
 
 HERE = Origin(address="192.0.2.7", request_id="req-1")
@@ -146,14 +147,14 @@ def test_a_link_is_no_way_to_guess_a_password(aurora: WorkspaceRef, boreal: Work
     """PL-4: a wrong password at an invitation counts as a failed sign-in, and a locked account does not join."""
     person = accept(invite(aurora))
     link = invite(boreal)
-    for _ in range(people.FAILURES_BEFORE_LOCK):
+    for _ in range(FAILURES_BEFORE_LOCK):
         with pytest.raises(InvitationInvalid):
             accept(link, password=GUESS)
     person.refresh_from_db()
     assert person.is_locked(timezone.now())
     with pytest.raises(InvitationInvalid):
         accept(link)
-    assert accept(link, now=timezone.now() + people.LOCKED_FOR).id == person.id
+    assert accept(link, now=timezone.now() + LOCKED_FOR).id == person.id
 
 
 def test_a_closed_account_does_not_join(aurora: WorkspaceRef, boreal: WorkspaceRef) -> None:
@@ -259,7 +260,7 @@ def fail(email: str, *, now: datetime) -> None:
 def test_repeated_failures_lock_the_account_for_a_while(aurora: WorkspaceRef) -> None:
     """PL-4: the tenth failure in a row locks for a quarter of an hour; the ninth does not."""
     person, now = factories.make_person(aurora, "owner"), timezone.now()
-    for _ in range(people.FAILURES_BEFORE_LOCK - 1):
+    for _ in range(FAILURES_BEFORE_LOCK - 1):
         fail(person.email.upper(), now=now)
     person.refresh_from_db()
     assert (person.failed_sign_ins, person.locked_until) == (9, None)
@@ -273,7 +274,7 @@ def test_repeated_failures_lock_the_account_for_a_while(aurora: WorkspaceRef) ->
 def test_a_sign_in_forgets_earlier_failures(aurora: WorkspaceRef) -> None:
     """PL-4: failures count in a row; a sign-in starts the count again."""
     person, now = factories.make_person(aurora, "owner"), timezone.now()
-    for _ in range(people.FAILURES_BEFORE_LOCK - 1):
+    for _ in range(FAILURES_BEFORE_LOCK - 1):
         fail(person.email, now=now)
     people.note_sign_in(person=person, origin=HERE, now=now)
     fail(person.email, now=now)
@@ -284,7 +285,7 @@ def test_a_sign_in_forgets_earlier_failures(aurora: WorkspaceRef) -> None:
 def test_failures_at_once_all_count(committed: None) -> None:
     """PL-4: guesses sent in parallel are counted like guesses sent one by one."""
     person, now = factories.make_person(factories.make_workspace(), "owner"), timezone.now()
-    assert not raised(at_once(people.FAILURES_BEFORE_LOCK, lambda _: fail(person.email, now=now)))
+    assert not raised(at_once(FAILURES_BEFORE_LOCK, lambda _: fail(person.email, now=now)))
     person.refresh_from_db()
     assert person.is_locked(now)
 

@@ -28,6 +28,7 @@ BODY_BYTES: dict[str, int] = {
     "history-delete": 16 * KIB,
     "history-items": 16 * KIB,
     "history-items-remove": 1 * MIB,
+    "graph-payload": 1024 * MIB,
     "ingest-status": 16 * KIB,
     "profile-search": 16 * KIB,
 }

@@ -22,7 +22,7 @@ from workspaces.types import FieldProblem
 
 View = TypeVar("View", bound=Callable[..., Any])
 
-PROBLEM_TYPE = "application/problem+json"
+JSON_TYPE, PROBLEM_TYPE = "application/json", "application/problem+json"
 EXAMPLE_ID = "01997e5c-8f3a-7c3e-9d25-6b8f0e1a2c4d"
 _EXAMPLE_REQUEST_ID = "req_7f1c2a9be04d4d0f9a3c5e6b8d7f0a12"
 _REF = "#/components/schemas/{name}"
@@ -231,11 +231,14 @@ class RouteSchema(AutoSchema):
         yield from declared.parameters
 
     def _body(self, declared: Operation) -> dict[str, Any]:
-        content = {
-            "schema": self._schema(declared.body, is_answer=False),
-            "examples": _examples(declared, is_request=True),
-        }
-        return {"required": not declared.is_body_optional, "content": {"application/json": content}}
+        content = self._content(declared, is_request=True)
+        return {"required": not declared.is_body_optional, "content": content}
+
+    def _content(self, declared: Operation, *, is_request: bool) -> dict[str, Any]:
+        shape = declared.body if is_request else declared.answer
+        schema = self._schema(shape, is_answer=not is_request)
+        content = {"schema": schema, "examples": _examples(declared, is_request=is_request)}
+        return {_media_type(shape): content}
 
     def _security(self) -> list[dict[str, list[str]]]:
         """Name the callers that may come, each with the scope or permission that it takes."""
@@ -246,16 +249,11 @@ class RouteSchema(AutoSchema):
         return list(_callers(self._needs))
 
     def _responses(self, declared: Operation) -> dict[str, Any]:
-        content = {
-            "schema": self._schema(declared.answer, is_answer=True),
-            "examples": _examples(declared, is_request=False),
-        }
-        schema = declared.answer if isinstance(declared.answer, dict) else {}
         answers: dict[str, Any] = {
             str(status): {
                 "description": "Accepted, and not done yet." if status == 202 else "Done.",
                 "headers": self._headers(status),
-                "content": {schema.get("contentMediaType", "application/json"): content},
+                "content": self._content(declared, is_request=False),
             }
             for status in declared.statuses
         }
@@ -271,7 +269,7 @@ class RouteSchema(AutoSchema):
         if self._is_public:
             return
         yield from _BEFORE_EVERY_HANDLER
-        yield from _WITH_A_BODY if declared.body else ()
+        yield from _WITH_A_BODY if _media_type(declared.body) == JSON_TYPE and declared.body else ()
         needs = self._needs
         if needs.feature:
             yield errors.FeatureOff
@@ -343,6 +341,10 @@ def _callers(needs: Needs) -> Iterator[dict[str, list[str]]]:
         yield {"token": [permission]}
     if not needs.one_of and (needs.any_token or needs.permission):
         yield {"token": [needs.permission] if needs.permission else []}
+
+
+def _media_type(shape: Any) -> str:
+    return str(shape.get("contentMediaType", JSON_TYPE)) if isinstance(shape, dict) else JSON_TYPE
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
@@ -28,6 +29,9 @@ class StrictJsonParser(BaseParser):
         return json.parse(stream.read())
 
 
+PART_BYTES = 64 * 1024
+
+
 def receive(request: HttpRequest, *, limit_bytes: int) -> bytes:
     """Take the body off the wire, or refuse it when it is over the limit (413)."""
     declared = request.META.get("CONTENT_LENGTH") or ""
@@ -39,6 +43,38 @@ def receive(request: HttpRequest, *, limit_bytes: int) -> bytes:
     if len(raw) > limit_bytes:
         raise PayloadTooLarge(f"The limit is {limit_bytes} bytes.")
     return raw
+
+
+def require_length(request: HttpRequest, *, limit_bytes: int) -> None:
+    """Refuse a body that says itself that it is over the limit (413)."""
+    declared = request.META.get("CONTENT_LENGTH") or ""
+    if declared.isdigit() and int(declared) > limit_bytes:
+        raise PayloadTooLarge(f"The limit is {limit_bytes} bytes.")
+
+
+def parts_of(request: HttpRequest, *, limit_bytes: int) -> Iterator[bytes]:
+    """Give a body as it comes off the wire, in parts of 64 KiB at most; refuse one that passes the limit (413)."""
+    taken = 0
+    while part := _next_part(request):
+        taken += len(part)
+        if taken > limit_bytes:
+            raise PayloadTooLarge(f"The limit is {limit_bytes} bytes.")
+        yield part
+
+
+def drain(request: HttpRequest, *, limit_bytes: int) -> None:
+    """Read what is left of a body and drop it, up to a bound."""
+    left = limit_bytes
+    with suppress(OSError):
+        while left > 0 and (part := _next_part(request)):
+            left -= len(part)
+
+
+def _next_part(request: HttpRequest) -> bytes:
+    if _is_chunked(request):
+        chunk: bytes = request.META["wsgi.input"].read(PART_BYTES)
+        return chunk
+    return request.read(PART_BYTES)
 
 
 def parse(raw: bytes, shape: type[Shape], *, content_type: str, rules: json.Rules = json.USUAL) -> Shape:

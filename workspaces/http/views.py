@@ -1,5 +1,6 @@
 """The base of every view of /v1."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, ClassVar, TypeVar
 
@@ -38,11 +39,13 @@ class ApiView(APIView):
             return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        route = request._request.resolver_match
-        self.raw = parsers.receive(
-            request._request, limit_bytes=limits.body_bytes(route.url_name if route else None)
-        )
+        self.raw = self.receive(request._request)
         super().initial(request, *args, **kwargs)
+
+    def receive(self, request: HttpRequest) -> bytes:
+        """Take the body off the wire, or refuse it where it is over the limit of the route."""
+        route = request.resolver_match
+        return parsers.receive(request, limit_bytes=limits.body_bytes(route.url_name if route else None))
 
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
@@ -67,6 +70,38 @@ class ApiView(APIView):
     def once(self, request: Request, handler: Any) -> Response:
         """Run a handler once for each Idempotency-Key."""
         return answered_once(request, self.raw, handler)
+
+
+class StreamView(ApiView):
+    """A view of which PUT takes bytes of any type as they come: the caller is known before the first is read.
+
+    What is not read of a body that was refused is read to its end, up to a bound: a proxy that is still sending when
+    the connection closes reports that, and not the refusal.
+    """
+
+    DRAINED_BYTES = 16 * limits.MIB
+
+    def receive(self, request: HttpRequest) -> bytes:
+        """Refuse a body that says that it is over the limit of the route; take none yet."""
+        if request.method != "PUT":
+            return parsers.receive(request, limit_bytes=limits.DEFAULT_BODY_BYTES)
+        parsers.require_length(request, limit_bytes=self._limit_bytes(request))
+        return b""
+
+    def parts(self, request: Request) -> Iterator[bytes]:
+        """Give the body as it comes off the wire."""
+        return parsers.parts_of(request._request, limit_bytes=self._limit_bytes(request._request))
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if request.method == "PUT" and response.status_code >= 400 and "admitted" in self.__dict__:
+            parsers.drain(request._request, limit_bytes=self.DRAINED_BYTES)
+        return response
+
+    @staticmethod
+    def _limit_bytes(request: HttpRequest) -> int:
+        route = request.resolver_match
+        return limits.body_bytes(route.url_name if route else None)
 
 
 def with_limits(view: ApiView, response: Any) -> None:

@@ -11,6 +11,13 @@ from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.outside import Outgoing
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
+from workspaces.models.sign_ins import (
+    FailingNetwork,
+    OpenIdAccount,
+    RecoveryCode,
+    SecondFactor,
+    StaffSession,
+)
 from workspaces.models.signing import SigningKey
 from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
 
@@ -27,21 +34,26 @@ __all__ = [
     "DocumentHead",
     "ErasedItem",
     "Erasure",
+    "FailingNetwork",
     "FourEyes",
     "Handle",
     "HeldKey",
     "Hold",
     "Invitation",
     "Membership",
+    "OpenIdAccount",
     "Outgoing",
     "Person",
     "PersonalToken",
     "Profile",
+    "RecoveryCode",
     "RememberedAnswer",
     "RetiredKey",
     "Role",
+    "SecondFactor",
     "SigningKey",
     "Source",
+    "StaffSession",
     "TenantModel",
     "Tombstone",
     "Workspace",

@@ -10,6 +10,7 @@ from guardian.shortcuts import get_perms
 from workspaces.errors import PermissionMissing
 from workspaces.models import Invitation, Membership, Person, Role, Workspace
 from workspaces.rules.rights import roles_with
+from workspaces.selectors.sign_ins import with_second_factor
 from workspaces.types import WorkspaceRef
 
 
@@ -22,6 +23,7 @@ class Member(msgspec.Struct, frozen=True):
     roles: tuple[str, ...]
     joined_at: datetime
     last_sign_in: datetime | None
+    has_second_factor: bool = False
 
 
 def permissions_of(person: Person, workspace: WorkspaceRef) -> frozenset[str]:
@@ -52,7 +54,8 @@ def members() -> list[Member]:
     held: dict[UUID, list[str]] = defaultdict(list)
     for person_id, role in Role.objects.filter(group__user__isnull=False).values_list("group__user", "role"):
         held[person_id].append(role)
-    rows = Membership.objects.select_related("person").order_by("person__name", "person__email")
+    rows = list(Membership.objects.select_related("person").order_by("person__name", "person__email"))
+    with_app = with_second_factor([row.person_id for row in rows])
     return [
         Member(
             id=row.person.id,
@@ -61,6 +64,7 @@ def members() -> list[Member]:
             roles=tuple(sorted(held[row.person.id])),
             joined_at=row.joined_at,
             last_sign_in=row.person.last_login,
+            has_second_factor=row.person_id in with_app,
         )
         for row in rows
     ]

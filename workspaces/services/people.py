@@ -20,12 +20,10 @@ from workspaces.rules.rights import ROLE_TITLES, ROLES
 from workspaces.rules.rights import permissions_of as permissions_of_roles
 from workspaces.selectors.approvals import approving_roles
 from workspaces.selectors.people import require_permission, roles_of
-from workspaces.services import approvals
+from workspaces.services import approvals, lockouts
 from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
 
 INVITATION_LIFE = timedelta(days=7)
-FAILURES_BEFORE_LOCK = 10
-LOCKED_FOR = timedelta(minutes=15)
 _NOT_APPROVED = "A second person has to approve these roles by now: ask for another invitation."
 _MEMBER_ALREADY = "This person is a member already: change their roles instead."
 
@@ -258,28 +256,24 @@ def change_settings(*, person: Person, name: str, time_zone: str) -> None:
 
 
 @transaction.atomic
-def note_sign_in(*, person: Person, origin: Origin, now: datetime) -> None:
-    """Write a sign-in to the deployment's chain and forget earlier failures."""
+def note_sign_in(*, person: Person, origin: Origin, now: datetime, by: str = "password") -> None:
+    """Write a sign-in and what proved it to the deployment's chain, and forget earlier failures."""
     Person.objects.filter(id=person.id).update(failed_sign_ins=0, locked_until=None)
-    audit.record_outside(
-        "person.sign_in", actor=actor_of(person, origin), now=now, on=AuditObject("person", str(person.id))
-    )
+    on = AuditObject("person", str(person.id))
+    audit.record_outside("person.sign_in", actor=actor_of(person, origin), now=now, on=on, facts={"by": by})
 
 
 @transaction.atomic
 def note_failed_sign_in(*, email: str, origin: Origin, now: datetime) -> None:
-    """Write a failed sign-in, the name as a keyed hash (PR-21), and lock the account after too many."""
+    """Write a failed sign-in, the name as a keyed hash (PR-21); too many lock the account and where they come from."""
+    # The rows before the chain, in one order everywhere: two failures at once must not wait for each other.
     person = Person.objects.select_for_update().filter(email=email.lower()).first()
-    if person is not None:
-        person.failed_sign_ins += 1
-        if person.failed_sign_ins >= FAILURES_BEFORE_LOCK:
-            person.failed_sign_ins, person.locked_until = 0, now + LOCKED_FOR
-        person.save(update_fields=["failed_sign_ins", "locked_until"])
-    name_hash = deployment.hashed("sign-in-name", email.lower()).hex()
+    name = AuditObject("name_hash", deployment.hashed("sign-in-name", email.lower()).hex())
+    locked = lockouts.count_failure(person=person, name=name, address=origin.address, now=now)
     actor = Actor(kind="person", id="", name="", address=origin.address, request_id=origin.request_id)
-    audit.record_outside(
-        "person.sign_in", actor=actor, now=now, on=AuditObject("name_hash", name_hash), result="refused"
-    )
+    audit.record_outside("person.sign_in", actor=actor, now=now, on=name, result="refused")
+    for on in locked:
+        lockouts.note_lock(on=on, actor=actor, now=now)
 
 
 def is_own_password(*, person: Person, password: str, origin: Origin, now: datetime) -> bool:

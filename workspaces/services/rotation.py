@@ -13,7 +13,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from workspaces import audit, encryption, rewrapping, signing
 from workspaces.errors import KeyDestroyed, Tampered
-from workspaces.models import DeploymentKey, SigningKey, WrappedKey
+from workspaces.models import DeploymentKey, SecondFactor, SigningKey, WrappedKey
+from workspaces.selectors.sign_ins import seal_context
 from workspaces.types import Actor, AuditObject, WorkspaceRef
 
 log = logging.getLogger("lastro.workspaces")
@@ -24,7 +25,7 @@ KEPT_FOR = timedelta(seconds=encryption.KEPT_UNWRAPPED_SECONDS)
 
 
 def rewrap_deployment(*, actor: Actor, now: datetime) -> int:
-    """Move the deployment's own keys and the signing keys under the newest master key; give how many were moved."""
+    """Move the deployment's keys, signing keys and second factors under the newest master key; give how many."""
     moved = _moved_outside(actor, now)
     encryption.forget_unwrapped_keys()
     return moved
@@ -36,6 +37,10 @@ def _moved_outside(actor: Actor, now: datetime) -> int:
     moved += sum(
         rewrapping.rewrap_signing_key(key, context=signing.context_of(key.id))
         for key in SigningKey.objects.all()
+    )
+    moved += sum(
+        rewrapping.rewrap_second_factor(factor, context=seal_context(factor.person_id))
+        for factor in SecondFactor.objects.iterator()
     )
     on = AuditObject("master_key", "")
     audit.record_outside("master_key.rotate", actor=actor, now=now, on=on, facts={"moved": moved})

@@ -207,7 +207,11 @@ def _with_bounds(members: Iterable[reference.Member]) -> list[reference.Member]:
 
 def _route_names() -> dict[str, str]:
     """Give the path of each route that takes a body, by the name that the table of limits knows it by."""
-    takes_body = {path for path, found in document()["paths"].items() if "get" not in found}
+    takes_body = {
+        path
+        for path, found in document()["paths"].items()
+        if any("requestBody" in operation for operation in found.values())
+    }
     known: Any = get_resolver().reverse_dict
     paths = {name: f"/{known[name][0][0][0]}" for name in known if isinstance(name, str)}
     templates = {name: path.replace("%(", "{").replace(")s", "}") for name, path in paths.items()}

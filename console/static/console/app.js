@@ -157,6 +157,62 @@
     document.querySelector(step > 0 ? "a[rel='next']" : "a[rel='prev']")?.click();
   }
 
+  // --- idle ---------------------------------------------------------------
+
+  const idle = document.getElementById("idle");
+  const warningSeconds = 120;
+  const idleSeconds = Number(idle?.dataset.idleSeconds);
+  const tabs = idle && "BroadcastChannel" in window ? new BroadcastChannel("lastro.session") : null;
+  let endsAt = Infinity;
+
+  function leaveIdle() {
+    const seen = encodeURIComponent(location.pathname + location.search);
+    location.assign(`${idle.dataset.away}?next=${seen}&ended=1`);
+  }
+
+  // Whatever reaches the server keeps the session, in whichever tab.
+  function keepSession() {
+    endsAt = Date.now() + idleSeconds * 1000;
+    if (idle.open) idle.close();
+  }
+
+  function sessionKept() {
+    keepSession();
+    tabs?.postMessage("kept");
+  }
+
+  // Not a countdown of timers: a laptop that slept knows only what time it is.
+  function watchIdle() {
+    const left = Math.ceil((endsAt - Date.now()) / 1000);
+    if (left <= 0) return leaveIdle();
+    if (left > warningSeconds) return;
+    idle.querySelector("[data-idle-left]").textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+    if (!idle.open) idle.showModal();
+  }
+
+  async function stay(event) {
+    if (event.submitter?.matches("[data-sign-out]")) return;
+    event.preventDefault();
+    const form = event.target;
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
+      if (answer.ok) sessionKept();
+      else leaveIdle();
+    } catch {
+      // The server cannot be reached now: the dialog stays, and the button with it.
+    }
+  }
+
+  function startIdle() {
+    if (!idle) return;
+    sessionKept();
+    tabs?.addEventListener("message", keepSession);
+    idle.addEventListener("submit", stay);
+    document.addEventListener("htmx:afterRequest", sessionKept);
+    document.addEventListener("visibilitychange", watchIdle);
+    setInterval(watchIdle, 1000);
+  }
+
   // --- events -------------------------------------------------------------
 
   function closeMenus(except) {
@@ -263,6 +319,7 @@
 
   // --- start --------------------------------------------------------------
 
+  startIdle();
   markScrollers();
   restoreOpener();
   say([...document.querySelectorAll("[data-toast]")].map((toast) => toast.textContent.trim()).join(" "));

@@ -42,11 +42,12 @@ def _content(record: Selectable, read: Reader) -> bytes | None:
         return read(record.id) if record.result else None
     if not isinstance(record, ToolMemory) or not record.locators:
         return None
-    places = [
+    # Not a list: of several long payloads one at a time is in memory.
+    places = (
         (repaired(locator, payload, attempts=_REPAIR_ATTEMPTS).locator, payload)
         for locator in record.locators
         if (payload := read(locator.artifact)) is not None
-    ]
+    )
     return b"\n".join(content_at(place, payload) or b"" for place, payload in places)
 
 
