@@ -1,15 +1,17 @@
 """A conversation from which contexts were assembled, with everything in it that an inspector can meet (CA-15)."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.utils import timezone
 
 from lastro.assembly.locators import canonical, digest_of
 from tests import factories
 from tests.api import InProcess
-from tests.assembly.graphs import Json, Story, at
+from tests.assembly.graphs import BEGAN, Json, Story, at
 from workspaces.types import WorkspaceRef
 
 ASSEMBLE = "/v1/context/assemble"
@@ -65,7 +67,8 @@ def keep_assemblies(
     factories.publish(workspace, "assembly-policy", {"policies": [default, POLICY]})
     api = InProcess(factories.make_key(workspace, "context", source="chat backend", name="of context"))
     story = Story(api, name)
-    story.stored(*conversation(story, dict(subject), word))
+    since = timezone.now() - timedelta(hours=1) - BEGAN
+    story.stored(*(_later(record, since) for record in conversation(story, dict(subject), word)))
     traced = assemble(story, policy={"name": "support"}, trace="full", budget_tokens=2_000)
     plain = assemble(story, route="elsewhere", kind="scheduled")
     return Assembled(traced, plain, story)
@@ -92,6 +95,16 @@ def conversation(story: Story, subject: Json, word: str) -> list[Json]:
         *_memories(story, word),
         *_open_ends(story, word),
     ]
+
+
+def _later(record: Json, by: timedelta) -> Json:
+    """Move a record's times: what is volatile would have expired a day after the story began (CA-21)."""
+    moved = {
+        name: (datetime.fromisoformat(record[name]) + by).isoformat()
+        for name in ("recorded_at", "observed_at", "stale_after")
+        if name in record
+    }
+    return {**record, **moved}
 
 
 def _opening(story: Story, subject: Json, word: str) -> list[Json]:
