@@ -99,7 +99,7 @@ def conversation(story: Story, subject: Json, word: str) -> list[Json]:
 
 def _later(record: Json, by: timedelta) -> Json:
     """Move a record's times: what is volatile would have expired a day after the story began (CA-21)."""
-    moved = {
+    moved: Json = {
         name: (datetime.fromisoformat(record[name]) + by).isoformat()
         for name in ("recorded_at", "observed_at", "stale_after")
         if name in record
