@@ -90,6 +90,7 @@ class Turn:
         self._is_known = False
         self._row: StateRow | None = None
         self.has_changed = False
+        self.has_begun = False
 
     @property
     def is_alone(self) -> bool:
@@ -103,9 +104,10 @@ class Turn:
             return Held(access.read_row(self.place, lock_timeout=access.WRITER_WAITS))
         return _held(self._look, _decoder.decode(marked.entry), marked.seen)
 
-    def leaves(self, row: StateRow | None, *, changed: bool) -> None:
-        """Note what the database holds at the end of the turn, and whether the turn changed it."""
-        self._is_known, self._row, self.has_changed = True, row, changed
+    def leaves(self, row: StateRow | None, *, changed: bool, begun: bool = False) -> None:
+        """Note what the database holds at the end of the turn, and whether the turn changed it, or began it."""
+        self._is_known, self._row = True, row
+        self.has_changed, self.has_begun = changed, begun
 
     def finish(self) -> None:
         """Publish what is stored and lift the marker; a change that cannot be published is not known to hold."""

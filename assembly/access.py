@@ -41,16 +41,25 @@ def records_of(graph: Graph) -> QuerySet[GraphRecord]:
     return GraphRecord.objects.filter(graph=graph, erasure_id=None)
 
 
+def records_of_graphs(graphs: QuerySet[Graph]) -> QuerySet[GraphRecord]:
+    """List the records of several graphs that no erasure takes out."""
+    return GraphRecord.objects.filter(graph__in=graphs.values("id"), erasure_id=None)
+
+
 def payload(payload_id: UUID) -> Payload:
     """Give a payload of a graph that is served. Raises NotFound."""
     rows = Payload.objects.filter(graph__in=live_graphs(), record__erasure_id=None)
     return one(rows.select_related("record", "graph"), id=payload_id)
 
 
+def assemblies() -> QuerySet[ContextAssembly]:
+    """List the records of assemblies that no erasure takes out."""
+    return ContextAssembly.objects.filter(graph__in=live_graphs(), erasure_id=None)
+
+
 def assembly(assembly_id: UUID) -> ContextAssembly:
     """Give the record of an assembly. Raises NotFound."""
-    rows = ContextAssembly.objects.filter(graph__in=live_graphs())
-    return one(rows.select_related("graph"), id=assembly_id)
+    return one(assemblies().select_related("graph"), id=assembly_id)
 
 
 def workspaces_with_due_graphs(now: datetime) -> list[WorkspaceRef]:

@@ -6,17 +6,13 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from console.navigation import navigation
+from console.presenters.overview import ERASURE_READERS, MAX_COUNT, waiting_for
 from privacy.selectors import erasures
 from workspaces import access
 from workspaces.models import Person
-from workspaces.rules import approvals as rules
-from workspaces.rules.approvals import ASKED
-from workspaces.selectors.approvals import waiting_for_others
 from workspaces.selectors.people import permissions_of
 from workspaces.types import WorkspaceRef
 
-ERASURE_READERS = frozenset({"request_erasure", "approve_erasure"})
-MAX_COUNT = 99
 THEMES = ("auto", "light", "dark")
 
 
@@ -50,11 +46,8 @@ def _counts(person: Person, workspace: WorkspaceRef | None, may: frozenset[str])
 
 def _waiting_changes(person: Person, may: frozenset[str]) -> dict[str, int]:
     """Count the changes of others that the person may decide about."""
-    kinds = [kind for kind in ASKED if any(rules.may(act, kind, may) for act in ("approve", "publish"))]
-    if not kinds:
-        return {}
-    waiting = waiting_for_others(but=person.id).filter(kind__in=kinds)
-    return {"approvals": waiting[:MAX_COUNT].count()}
+    waiting = waiting_for(person, may)
+    return {} if waiting is None else {"approvals": waiting}
 
 
 def _open_erasures(may: frozenset[str]) -> dict[str, int]:

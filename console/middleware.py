@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from console import metrics
+from workspaces.services import usage
 from workspaces.types import Caller, Origin
 
 log = logging.getLogger("lastro.http")
@@ -63,9 +64,11 @@ def _note(request: HttpRequest, response: HttpResponse, *, request_id: str, seco
     route = match.view_name if match else "unknown"
     method = _method(request)
     metrics.note_request(method, route, response.status_code, seconds=seconds)
+    caller = getattr(request, "caller", None)
+    if isinstance(caller, Caller):
+        _count(caller, response.status_code, refusal=getattr(request, "refusal", ""))
     if not log.isEnabledFor(logging.INFO):
         return
-    caller = getattr(request, "caller", None)
     line = {
         **_LINE,
         "request_id": request_id,
@@ -78,6 +81,10 @@ def _note(request: HttpRequest, response: HttpResponse, *, request_id: str, seco
         line["workspace"] = str(caller.workspace.id)
     # Not log.info: it walks the stack for the name of this file, once a request.
     log.handle(logging.makeLogRecord(line))
+
+
+def _count(caller: Caller, status: int, *, refusal: str) -> None:
+    usage.count_answer(caller.workspace.id, status=status, refusal=refusal, now=timezone.now())
 
 
 class PagePolicy:

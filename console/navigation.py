@@ -26,7 +26,8 @@ class Group(msgspec.Struct, frozen=True):
 class Place(msgspec.Struct, frozen=True):
     """A page of a workspace that the navigation leads to. The page itself says which permissions open it.
 
-    `rest` are the arguments of its address, and `parts` the other places below the workspace that belong to it.
+    `rest` are the arguments of its address, and `parts` the other places below the workspace that belong to it. A place
+    that is `shared` lies below no workspace.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Place(msgspec.Struct, frozen=True):
     title: Any
     rest: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    shared: bool = False
 
 
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
@@ -68,7 +70,15 @@ PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
             Place("audit", "scroll-text", _("Audit log")),
         ),
     ),
-    (_("System"), (Place("reservations", "clock", _("Running decisions")),)),
+    (
+        _("System"),
+        (
+            Place("usage", "chart-line", _("Usage")),
+            Place("jobs", "list-checks", _("Jobs")),
+            Place("health", "activity", _("Health"), shared=True),
+            Place("reservations", "clock", _("Running decisions")),
+        ),
+    ),
 )
 
 
@@ -100,7 +110,8 @@ def _open_places(
     places: tuple[Place, ...], workspace: WorkspaceRef, may: frozenset[str]
 ) -> Iterator[tuple[Place, str]]:
     for place in places:
-        url = reverse(f"console:{place.name}", args=[workspace.slug, *place.rest])
+        of_workspace = [] if place.shared else [workspace.slug]
+        url = reverse(f"console:{place.name}", args=[*of_workspace, *place.rest])
         any_of = resolve(url).func.any_of  # type: ignore[attr-defined]
         if not any_of or may & set(any_of):
             yield place, url

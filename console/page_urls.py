@@ -11,8 +11,10 @@ from console.views import (
     erasure_changes,
     erasures,
     features,
+    health,
     holds,
     home,
+    jobs,
     keys,
     me,
     openid,
@@ -27,12 +29,14 @@ from console.views import (
     sessions,
     start,
     types,
+    usage,
 )
 
 app_name = "console"
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("requests/<slug:form>/", home.home_export, name="home_export"),
     path("sign-in/", session.sign_in, name="sign_in"),
     path("sign-in/code/", session.sign_in_code, name="sign_in_code"),
     path("sign-in/openid/", openid.openid, name="openid"),
@@ -52,6 +56,7 @@ urlpatterns = [
     path("me/sessions/end/", sessions.sessions_end, name="sessions_end"),
     path("me/sessions/<uuid:session_id>/end/", sessions.session_end, name="session_end"),
     path("features/", home.features_matrix, name="features_matrix"),
+    path("health/", health.health, name="health"),
     path("w/<slug:slug>/", home.workspace, name="workspace"),
     path("w/<slug:slug>/find/", profiles.find, name="find"),
     path("w/<slug:slug>/profiles/", profiles.profiles, name="profiles"),
@@ -172,6 +177,10 @@ urlpatterns = [
     path("w/<slug:slug>/audit/", audit.audit, name="audit"),
     path("w/<slug:slug>/audit/export/<slug:form>/", audit.audit_export, name="audit_export"),
     path("w/<slug:slug>/audit/<uuid:entry_id>/", audit.audit_entry, name="audit_entry"),
+    path("w/<slug:slug>/usage/", usage.usage, name="usage"),
+    path("w/<slug:slug>/usage/export/<slug:form>/", usage.usage_export, name="usage_export"),
+    path("w/<slug:slug>/jobs/", jobs.jobs, name="jobs"),
+    path("w/<slug:slug>/jobs/<slug:job_name>/", jobs.job, name="job"),
     path("w/<slug:slug>/tokens/new/", me.token_new, name="token_new"),
     path("w/<slug:slug>/tokens/<uuid:token_id>/revoke/", me.token_revoke, name="token_revoke"),
 ]

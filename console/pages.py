@@ -16,11 +16,12 @@ from django.urls import reverse
 
 from workspaces import access
 from workspaces.errors import NotFound, Problem, WorkspaceClosed
+from workspaces.models import Person
 from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import others_with, permissions_of, roles_of
 from workspaces.selectors.sign_ins import needs_second_factor, second_factor
 from workspaces.services.people import actor_of
-from workspaces.types import Actor
+from workspaces.types import Actor, WorkspaceRef
 
 View = Callable[..., HttpResponseBase]
 POST_REDIRECT = 303
@@ -91,10 +92,40 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
     return decorate
 
 
+def operators_page(*any_of: str) -> Callable[[View], View]:
+    """Make a page of the deployment, for who holds one of the permissions in any of their workspaces."""
+
+    def decorate(view: View) -> View:
+        @personal_page
+        @wraps(view)
+        def page(request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            own = access.workspaces_of(request.user)
+            if any(permissions_of(request.user, workspace) & set(any_of) for workspace in own):
+                return view(request, *args, **kwargs)
+            return _forbidden(request, any_of[0], givers=_givers(request.user, own))
+
+        page.any_of = any_of  # type: ignore[attr-defined]
+        return page
+
+    return decorate
+
+
+def _givers(person: Person, own: list[WorkspaceRef]) -> list[str]:
+    """Name who can give a permission in one of a person's workspaces."""
+    found: dict[str, None] = {}
+    for workspace in own:
+        with access.bound(workspace.id):
+            found |= dict.fromkeys(others_with("manage_people", but=person.id))
+    return list(found)
+
+
 def forbidden(request: Any, permission: str) -> HttpResponse:
     """Answer 403, naming the permission and the people who hold it (CO-8)."""
+    return _forbidden(request, permission, givers=others_with("manage_people", but=request.user.id))
+
+
+def _forbidden(request: Any, permission: str, *, givers: list[str]) -> HttpResponse:
     missing = MissingPermission(code=permission, title=PERMISSIONS[permission])
-    givers = others_with("manage_people", but=request.user.id)
     context = {"permission": missing, "givers": givers}
     return render(request, "console/forbidden.html", context, status=403)
 

@@ -4,6 +4,7 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "states.sweep": {"task": "agentstate.tasks.sweep_states", "schedule": 60.0},
     "history.sweep": {"task": "history.tasks.sweep_history", "schedule": 60.0},
     "blobs.sweep": {"task": "assembly.tasks.sweep_blobs", "schedule": 600.0},
+    "graphs.sweep": {"task": "assembly.tasks.sweep_graphs", "schedule": 60.0},
     "packages.build": {"task": "privacy.tasks.build_packages", "schedule": 60.0},
     "packages.sweep": {"task": "privacy.tasks.sweep_packages", "schedule": 60.0},
     "keys.destroy": {"task": "workspaces.tasks.destroy_retired_keys", "schedule": 60.0},
@@ -17,5 +18,9 @@ SCHEDULE: dict[str, dict[str, object]] = {
     "audit.verify": {"task": "workspaces.tasks.verify_audit", "schedule": 21600.0},
     "changes.publish": {"task": "privacy.tasks.publish_scheduled", "schedule": 30.0},
     "sessions.forget": {"task": "workspaces.tasks.forget_sessions", "schedule": 3600.0},
+    "usage.forget": {"task": "workspaces.tasks.forget_usage", "schedule": 3600.0},
     "answers.forget": {"task": "workspaces.tasks.forget_answers", "schedule": 3600.0},
 }
+
+SCHEDULED = {str(entry["task"]): float(str(entry["schedule"])) for entry in SCHEDULE.values()}
+"""Every scheduled task, with the seconds from one run to the next."""

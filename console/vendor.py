@@ -59,10 +59,22 @@ LUCIDE = Package(
     licence="ISC",
     files={"LICENSE": "vendor/lucide/LICENSE"},
 )
-PACKAGES = (HTMX, INTER, LUCIDE)
+UPLOT = Package(
+    name="uplot",
+    version="1.6.32",
+    licence="MIT",
+    files={
+        "dist/uPlot.iife.min.js": "vendor/uplot/uplot.min.js",
+        "dist/uPlot.min.css": "vendor/uplot/uplot.min.css",
+        "LICENSE": "vendor/uplot/LICENSE",
+    },
+)
+PACKAGES = (HTMX, INTER, LUCIDE, UPLOT)
 
 ICONS = (
+    "activity",
     "braces",
+    "chart-line",
     "check",
     "chevron-down",
     "chevron-right",
@@ -74,6 +86,7 @@ ICONS = (
     "inbox",
     "info",
     "key-round",
+    "list-checks",
     "loader-circle",
     "lock",
     "menu",

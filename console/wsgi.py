@@ -9,5 +9,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
 application = get_wsgi_application()
 
+from workspaces.services import usage  # noqa: E402  (needs the apps)
+
 # Views are imported before the first request, which would wait for them otherwise.
 _ = get_resolver().url_patterns
+
+usage.keep_counting()

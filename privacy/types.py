@@ -28,6 +28,7 @@ class FeatureEffect(msgspec.Struct, frozen=True):
     profiles: int = 0
     agents: int = 0
     sessions: int = 0
+    graphs: int = 0
 
 
 class MaskingEffect(msgspec.Struct, frozen=True):
@@ -112,6 +113,8 @@ class DryRun(msgspec.Struct, frozen=True):
     states: int
     sessions: int
     messages: int
+    graphs: int
+    records: int
     bytes: int
     handles: int
     profiles: int

@@ -71,6 +71,12 @@ class Server:
         for process in ended:
             process.wait()
 
+    def end(self, name: str) -> None:
+        """End one part in order, as a supervisor would, and wait until it has."""
+        process = self._processes.pop(name)
+        process.terminate()
+        process.wait(START_SECONDS)
+
     def stop(self) -> None:
         """End all of it, and give its ports back."""
         self.kill()

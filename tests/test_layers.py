@@ -21,7 +21,7 @@ MAX_LINES = {"tests": 600}
 MAX_LINES_OF_CODE = 400
 
 PROCESS_BOUNDARIES: dict[str, str] = {
-    "console/health.py": "Each transport of the broker raises exceptions of its own.",
+    "console/parts.py": "Each transport of the broker raises exceptions of its own.",
     "workspaces/http/hot.py": "It answers a request, as the dispatch of REST framework does.",
 }
 """Where any exception may be caught, and why."""
@@ -36,7 +36,8 @@ OWN_SQL: dict[str, str] = {
     "assembly/selectors/snapshots/naming.py": "The branches above one, and what a checkpoint names (CA-10).",
     "assembly/selectors/snapshots/ranking.py": "One ranking of a graph's records, and counts of the rest (CA-11).",
     "assembly/selectors/snapshots/related.py": "A walk along the links of chosen records, in their workspace (CA-13).",
-    "console/health.py": "SELECT 1.",
+    "workspaces/services/usage.py": "Adds to the numbers of the bound workspace (CO-10).",
+    "console/parts.py": "SELECT 1, and the database's version.",
 }
 """Where SQL is written by hand, and what it asks."""
 

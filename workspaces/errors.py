@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from workspaces.types import FieldProblem
+from workspaces.types import Caller, FieldProblem
 
 
 class Problem(Exception):
@@ -53,15 +53,15 @@ class OutcomeUnknown(Unavailable):
 
 
 class RateLimited(Problem):
-    """A bucket of the key or of the address is empty (PL-5)."""
+    """A bucket of the key or of the address is empty (PL-5); `caller` is who would have been admitted, where known."""
 
     code = "rate_limited"
     status = 429
     title = "Too many requests"
 
-    def __init__(self, spent: Any = None) -> None:
+    def __init__(self, spent: Any = None, caller: Caller | None = None) -> None:
         super().__init__()
-        self.spent = spent
+        self.spent, self.caller = spent, caller
 
 
 class InvalidJson(Problem):

@@ -4,7 +4,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from workspaces import access, outside
-from workspaces.services import answers, chains, checkpoints, encryption, lockouts, sessions
+from workspaces.rules.usage import KEPT
+from workspaces.services import answers, chains, checkpoints, encryption, lockouts, sessions, usage
 
 
 @shared_task(name="workspaces.tasks.forget_answers")
@@ -52,3 +53,13 @@ def forget_sessions() -> None:
     """Forget the sessions that are over, and the networks from which nobody fails any more (PL-4)."""
     sessions.forget_expired(now=timezone.now())
     lockouts.forget_failures(now=timezone.now())
+
+
+@shared_task(name="workspaces.tasks.forget_usage")
+def forget_usage() -> None:
+    """Forget the numbers of hours that are older than 92 days, in every workspace that has some (CO-10)."""
+    now = timezone.now()
+    for workspace in access.workspaces_with("lastro_with_old_usage", now - KEPT):
+        with access.bound(workspace.id):
+            while usage.forget_old_hours(now=now) == usage.FORGOTTEN_AT_ONCE:
+                pass

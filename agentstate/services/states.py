@@ -15,7 +15,7 @@ from agentstate.hotstates import Held, Turn
 from agentstate.models import State
 from agentstate.rules import resends, writes
 from agentstate.selectors.lives import due_at, life_of
-from agentstate.services import erasures
+from agentstate.services import erasures, usage
 from agentstate.services.lives import entomb
 from agentstate.types import (
     Draft,
@@ -90,7 +90,8 @@ def store_state(
         stored = None
         if documents_seen is not None and turn.is_alone:
             stored = _store_at_once(turn, caller, write, documents_seen, now=now)
-        return stored or _store_in_order(turn, caller, write, now=now)
+        stored = stored or _store_in_order(turn, caller, write, now=now)
+    return usage.counted(turn, stored, agent=write.agent, now=now)
 
 
 def delete_state(
@@ -198,7 +199,7 @@ def _store(turn: Turn, attempt: _Attempt, draft: Draft, decided_by: Live) -> Sto
         if attempt.row is None or row.data_key_id != attempt.row.data_key_id:
             destroy_keys(attempt.workspace, row.data_key_id)
         return None
-    turn.leaves(row, changed=True)
+    turn.leaves(row, changed=True, begun=not attempt.life.is_live)
     return StoredState(stored=True, version=row.version, masked=draft.masked, epoch=row.epoch)
 
 

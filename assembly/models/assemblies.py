@@ -47,6 +47,8 @@ class ContextAssembly(TenantModel):
     trace_expires_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
+    # Set from the approval of an erasure on that takes something which it tells of, and not its whole graph (PR-10).
+    erasure_id = models.UUIDField(null=True)
 
     class Meta(TenantModel.Meta):
         indexes = [
@@ -57,6 +59,11 @@ class ContextAssembly(TenantModel):
                 fields=["workspace", "trace_expires_at"],
                 name="traces_due",
                 condition=models.Q(trace_expires_at__isnull=False),
+            ),
+            models.Index(
+                fields=["workspace", "erasure_id"],
+                name="assemblies_being_erased",
+                condition=models.Q(erasure_id__isnull=False),
             ),
         ]
 

@@ -16,9 +16,7 @@ EVERY = AssemblyFilter()
 
 def assemblies(wanted: AssemblyFilter = EVERY, *, now: datetime) -> QuerySet[ContextAssembly]:
     """List the assemblies that have not expired, of graphs that are served; a page sorts them by `created_at`."""
-    rows = ContextAssembly.objects.filter(
-        graph__in=access.live_graphs().filter(due_at__gt=now), expires_at__gt=now
-    )
+    rows = access.assemblies().filter(graph__due_at__gt=now, expires_at__gt=now)
     named = {
         "graph__name": wanted.conversation,
         "participant": wanted.participant,
@@ -48,7 +46,7 @@ def assembly_record(assembly_id: UUID, *, now: datetime) -> AssemblyRecord:
 
 def neighbours(row: ContextAssembly, *, now: datetime) -> tuple[UUID | None, UUID | None]:
     """Give the assembly before one of the same conversation and the one after it."""
-    others = ContextAssembly.objects.filter(graph_id=row.graph_id, expires_at__gt=now)
+    others = access.assemblies().filter(graph_id=row.graph_id, expires_at__gt=now)
     earlier = others.filter(Q(created_at__lt=row.created_at) | Q(created_at=row.created_at, id__lt=row.id))
     later = others.filter(Q(created_at__gt=row.created_at) | Q(created_at=row.created_at, id__gt=row.id))
     before = earlier.order_by("-created_at", "-id").values_list("id", flat=True).first()

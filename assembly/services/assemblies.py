@@ -33,6 +33,7 @@ from lastro.assembly.results import Assembly
 from lastro.assembly.snapshot import Snapshot
 from workspaces.documents import Live
 from workspaces.errors import NotFound
+from workspaces.services import usage
 from workspaces.types import Caller, WorkspaceRef
 
 Clock = Callable[[], float]
@@ -66,6 +67,7 @@ def assemble_context(
     trace = trace_of(decided.assembly)
     is_kept = wish.is_traced or is_sampled(decided.assembly.digest, policy.trace_sample)
     kept = _keep(caller, wish, decided, bounds, took, trace if is_kept else None, now=now)
+    _count(caller.workspace, decided.assembly, now=now)
     return AssembledContext(
         assembly_id=kept,
         policy=PolicyValue(policy.name, policy.version),
@@ -104,6 +106,11 @@ def _decide(
     with answered():
         assembly = assemble(request, snapshot, policy, read=contents.read, fetch=contents.fetch)
     return _Decided(seen, snapshot, assembly, query_ms, _since(found, clock))
+
+
+def _count(workspace: WorkspaceRef, assembly: Assembly, *, now: datetime) -> None:
+    naive, assembled = assembly.naive.tokens, assembly.assembled.tokens
+    usage.count_assembly(workspace.id, naive_tokens=naive, assembled_tokens=assembled, now=now)
 
 
 def _messages(wish: AssemblyWish, decided: _Decided) -> tuple[dict[str, object], ...] | None:

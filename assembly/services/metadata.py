@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from assembly.selectors.metadata import assemblies_of_profile
+from assembly.selectors.listed import assemblies_of_profile
 from workspaces import access
 from workspaces.paging import Page, page
 from workspaces.selectors.profiles import profiles

@@ -12,14 +12,15 @@ from agentstate.types import TypeEffects
 from privacy.types import FeatureEffect, MaskingEffect, Opening, PolicyEffect, Preview, RetentionEffect
 from workspaces.rules.documents import Change as Difference
 
-_COUNTS = ("agents", "states", "sessions", "profiles")
+_COUNTS = ("agents", "states", "sessions", "graphs", "profiles")
 _FEATURE_ON = gettext_lazy(
     "%(name)s is turned on within a second. States that can be reached again: %(states)s, sessions of history:"
-    " %(sessions)s, profiles: %(profiles)s."
+    " %(sessions)s, graphs of conversations: %(graphs)s, profiles: %(profiles)s."
 )
 _FEATURE_OFF = gettext_lazy(
     "%(name)s is turned off: agents get 404 feature_off within a second. Agents that use it: %(agents)s, states that"
-    " become unreachable and stay stored: %(states)s, sessions of history: %(sessions)s, profiles: %(profiles)s."
+    " become unreachable and stay stored: %(states)s, sessions of history: %(sessions)s, graphs of conversations:"
+    " %(graphs)s, profiles: %(profiles)s."
 )
 
 _KEEPS = {"drop": 0, "redact": 1, "hash": 2, "partial": 3}

@@ -23,7 +23,7 @@ class _Line:
 def csv_lines(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
     """Write a table; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
     writer = csv.writer(_Line())
-    yield writer.writerow(head).encode()
+    yield writer.writerow([_safe(cell) for cell in head]).encode()
     for row in rows:
         yield writer.writerow([_safe(str(cell)) for cell in row]).encode()
 

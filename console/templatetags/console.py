@@ -64,6 +64,10 @@ STATUSES: Mapping[str, tuple[str, str, Any]] = {
     "broken": ("bad", "triangle-alert", _("Broken")),
     "revoked": ("bad", "triangle-alert", _("Revoked")),
     "breaking": ("bad", "triangle-alert", _("Breaking")),
+    "there": ("ok", "check", _("Answers")),
+    "missing": ("bad", "triangle-alert", _("Does not answer")),
+    "never_seen": ("warn", "clock", _("Not seen yet")),
+    "waiting": ("info", "clock", _("Waiting")),
     "off": ("", "", _("Off")),
     "never_used": ("", "", _("Never used")),
 }

@@ -14,7 +14,7 @@ from assembly.models import ContextAssembly
 from assembly.selectors.answers import record_of
 from assembly.selectors.assemblies import assembly_row, compared
 from assembly.selectors.explanations import explain
-from assembly.selectors.metadata import (
+from assembly.selectors.listed import (
     is_recorded,
     listed_assemblies,
     neighbours_in,

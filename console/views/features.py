@@ -80,6 +80,7 @@ def feature_change(request: Any, key: str) -> HttpResponse:
         "turn_on": turn_on,
         "effect": effects[key] if key == "agent_state" else None,
         "history": effects[key] if key == "history" else None,
+        "graph": effects[key] if key == "context" else None,
         "moved": moved,
         "needs_approval": needs_approval("features"),
         "form": form,

@@ -3,13 +3,18 @@
 from typing import Any
 
 import msgspec
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
 from console.navigation import first_url
 from console.pages import here, personal_page, see_other, workspace_page
+from console.presenters.charts import chart_file
 from console.presenters.features import TITLES
+from console.presenters.overview import Glance, glance, recent_changes, requests_of, tiles
 from console.presenters.start import is_empty
 from workspaces import access, documents
 from workspaces.models import Person
@@ -39,9 +44,31 @@ class FeatureRow(msgspec.Struct, frozen=True):
 
 @personal_page
 def home(request: Any) -> HttpResponse:
-    """List the person's workspaces with their roles and what is switched on: one bound query each."""
-    memberships = [_membership(request.user, workspace) for workspace in access.workspaces_of(request.user)]
-    return render(request, "console/home.html", {"memberships": memberships, "cards": [], "changes": None})
+    """Show what waits in the person's workspaces, what was changed there and what was asked of them in 24 hours."""
+    workspaces = access.workspaces_of(request.user)
+    seen = [_glance(request.user, workspace) for workspace in workspaces]
+    requests = requests_of(seen)
+    context = {
+        "memberships": [_membership(request.user, workspace) for workspace in workspaces],
+        "cards": tiles(seen, requests),
+        "changes": recent_changes(seen),
+        "chart": requests,
+        "is_hourly": True,
+        "health_url": reverse("console:health") if any(one.operates for one in seen) else "",
+        "exports": [
+            {"label": _("CSV"), "url": reverse("console:home_export", args=["csv"])},
+            {"label": _("JSON Lines"), "url": reverse("console:home_export", args=["jsonl"])},
+        ],
+    }
+    return render(request, "console/home.html", context)
+
+
+@require_safe
+@personal_page
+def home_export(request: Any, form: str) -> StreamingHttpResponse:
+    """Download the requests of the last 24 hours, added up over the workspaces whose usage the person may see."""
+    seen = [_glance(request.user, workspace) for workspace in access.workspaces_of(request.user)]
+    return chart_file(requests_of(seen), name="requests-24h", form=form, now=timezone.now())
 
 
 @workspace_page()
@@ -57,6 +84,12 @@ def features_matrix(request: Any) -> HttpResponse:
     """Show the features of all the person's workspaces."""
     rows = [_feature_row(workspace) for workspace in access.workspaces_of(request.user)]
     return render(request, "console/features_matrix.html", {"features": TITLES, "rows": rows})
+
+
+def _glance(person: Person, workspace: WorkspaceRef) -> Glance:
+    with access.bound(workspace.id):
+        may, zone = permissions_of(person, workspace), timezone.get_current_timezone()
+        return glance(person, workspace, may, now=timezone.now(), zone=zone)
 
 
 def _membership(person: Person, workspace: WorkspaceRef) -> MyWorkspace:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.selectors.states import memory_of, state_filters, states_by_profile
 from agentstate.services.profiles import show_states
+from assembly.selectors.metadata import graphs_of
 from assembly.services.metadata import show_assemblies
 from console.forms.profiles import FindForm
 from console.pages import actor, asked, forbidden, here, see_other, workspace_page
@@ -140,6 +141,7 @@ def profile(request: Any, profile_id: UUID) -> HttpResponse:
     context = {
         "memory": _memory(request, found) if may_see else None,
         "history": _history(request, found) if may_see else None,
+        "graph": graphs_of(found.id) if may_see else None,
         "facts": facts,
         **beside,
     }

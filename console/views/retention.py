@@ -13,6 +13,10 @@ from django.views.decorators.http import require_safe
 
 from agentstate.models import SweepRun
 from agentstate.selectors import sweeps
+from assembly.documents import bounds_of
+from assembly.models import GraphSweep
+from assembly.selectors.sweeps import backlog as graph_backlog
+from assembly.selectors.sweeps import graph_sweeps
 from console.pages import here, workspace_page
 from console.views.documents import READERS as DOCUMENT_READERS
 from console.views.documents import head_of, publisher_of
@@ -44,6 +48,10 @@ class RunRow(msgspec.Struct, frozen=True):
     fields: int
     sessions: int
     items: int
+    graphs: int
+    records: int
+    assemblies: int
+    traces: int
     tombstones: int
     damaged: int
     backlog: int
@@ -57,6 +65,7 @@ def retention(request: Any) -> HttpResponse:
     due = [
         sweeps.backlog(timezone.now()),
         history_backlog(retention_of(documents.live(KIND)), now=timezone.now()),
+        graph_backlog(bounds_of(documents.live(KIND)), now=timezone.now()),
     ]
     may_read = not request.may.isdisjoint(DOCUMENT_READERS)
     context = {
@@ -92,12 +101,13 @@ def _shown(value: str | int) -> str:
 
 
 def _runs() -> list[RunRow]:
-    """Give the last runs of both sweeps, newest first."""
-    runs = [*map(_run, sweeps.sweep_runs()[:SHOWN]), *map(_run, history_sweeps()[:SHOWN])]
+    """Give the last runs of all sweeps, newest first."""
+    found = (sweeps.sweep_runs(), history_sweeps(), graph_sweeps())
+    runs = [_run(run) for rows in found for run in rows[:SHOWN]]
     return sorted(runs, key=lambda run: run.ended_at, reverse=True)[:SHOWN]
 
 
-def _run(run: SweepRun | HistorySweep) -> RunRow:
+def _run(run: SweepRun | HistorySweep | GraphSweep) -> RunRow:
     removed = run.removed
     return RunRow(
         ended_at=run.ended_at,
@@ -106,6 +116,10 @@ def _run(run: SweepRun | HistorySweep) -> RunRow:
         fields=removed.get("fields", 0),
         sessions=removed.get("sessions", 0),
         items=removed.get("items", 0),
+        graphs=removed.get("graphs", 0),
+        records=removed.get("graph_records", 0),
+        assemblies=removed.get("assemblies", 0),
+        traces=removed.get("traces", 0),
         tombstones=removed.get("tombstones", 0) + removed.get("names", 0),
         damaged=run.damaged,
         backlog=run.backlog,

@@ -14,9 +14,9 @@ from privacy.errors import NotPossibleNow
 Refusal = Literal["no_match", "legal_hold", "identity_not_verified", "duplicate"]
 REFUSALS: tuple[Refusal, ...] = ("no_match", "legal_hold", "identity_not_verified", "duplicate")
 
-STEPS = ("barrier", "working_memory", "history", "packages", "people", "verify", "receipt")
+STEPS = ("barrier", "working_memory", "history", "graph", "packages", "people", "verify", "receipt")
 CLOSING = (
-    *("credentials", "all_states", "all_sessions", "all_packages", "all_people"),
+    *("credentials", "all_states", "all_sessions", "all_graphs", "all_packages", "all_people"),
     *("remains", "keys", "nothing_left", "receipt"),
 )
 """The steps of closing a workspace (PL-5b)."""

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from agentstate.types import ExportedField, ExportedState, ObjectType
+from assembly.types import ExportedGraph, ExportedPart, ExportedRecord
 from history.types import ExportedMessage, ExportedSession
 from privacy.rules.zips import ZippedFile
 from privacy.types import PackagedHandle, PackageSubject, Shown
@@ -27,6 +28,7 @@ class Gathered:
         self.types: set[str] = set()
         self.sources: dict[str, set[str]] = {}
         self.history_sources: set[str] = set()
+        self.graph_sources: set[str] = set()
         self.shown: dict[str, list[Shown]] = {}
         self.records: dict[str, int] = {}
         self._left_bytes = SHOWN_BYTES
@@ -39,6 +41,8 @@ class Gathered:
             self.sources.setdefault(record.type, set()).update({record.source} - {""})
         if isinstance(record, ExportedSession):
             self.history_sources.add(record.source)
+        if isinstance(record, ExportedRecord):
+            self.graph_sources.add(record.source)
         self._left_bytes -= shown.length
         if self._left_bytes >= 0:
             self.shown.setdefault(file, []).append(shown)
@@ -65,6 +69,7 @@ def manifest(
         "files": {file.name: {"sha256": file.sha256, "bytes": file.bytes} for file in files},
         "documents": {kind: document.version for kind, document in sorted(subject.live.items())},
         "history": _history(subject, gathered.history_sources),
+        "graph": _graph(subject, gathered.graph_sources),
         "object_types": [_declared(each, gathered.sources.get(each.type, set())) for each in met],
         "notes": [
             "Values stand here as they are stored: what was masked when it was stored stays masked.",
@@ -78,6 +83,15 @@ def _history(subject: PackageSubject, sources: Iterable[str]) -> dict[str, Any]:
     """Say of history from whom it came and how long it is kept."""
     kept = subject.live["retention"].body["history"]
     return {"sources": sorted(sources), "retention": {name: kept[name] for name in ("idle", "max_age")}}
+
+
+def _graph(subject: PackageSubject, sources: Iterable[str]) -> dict[str, Any]:
+    """Say of the runtime graph from whom it came and how long it is kept."""
+    kept = subject.live["retention"].body
+    return {
+        "sources": sorted(sources),
+        "retention": {name: kept[name] for name in ("artifacts", "memories", "assemblies")},
+    }
 
 
 def _declared(declared: ObjectType, sources: Iterable[str]) -> dict[str, Any]:
@@ -156,6 +170,48 @@ def _show_message(message: ExportedMessage) -> Shown:
         _unread(is_readable=message.is_readable),
     ]
     return Shown(title=f"Message {message.position}", rows=tuple(row for row in rows if row[1]))
+
+
+def show_graph(record: ExportedGraph | ExportedRecord | ExportedPart) -> Shown:
+    """Show a graph, a record of the one before it, or bytes of the record before them."""
+    if isinstance(record, ExportedGraph):
+        return _show_graph(record)
+    return _show_record(record) if isinstance(record, ExportedRecord) else _show_part(record)
+
+
+def _show_graph(graph: ExportedGraph) -> Shown:
+    rows = [
+        ("Began", _moment(graph.created_at), ""),
+        ("Last changed", _moment(graph.touched_at), ""),
+        ("Kept until", _moment(graph.valid_until), ""),
+        ("Holds", "" if graph.is_whole else "What is this person's own of a conversation with others", ""),
+        _unread(is_readable=graph.is_readable),
+    ]
+    return Shown(title=f"Conversation {graph.conversation}", rows=tuple(row for row in rows if row[1]))
+
+
+def _show_record(record: ExportedRecord) -> Shown:
+    said = msgspec.json.decode(record.content, type=dict[str, Any]) if record.content else {}
+    rows = [
+        ("Received from", record.source, ""),
+        ("Recorded", _moment(record.recorded_at) if record.recorded_at else "", ""),
+        ("Kept until", _moment(record.expires_at) if record.expires_at else "", ""),
+        *((name, _text(value), "") for name, value in said.items() if name not in ("type", "id")),
+        _unread(is_readable=record.is_readable),
+    ]
+    title = f"{record.type} {record.id}"
+    return Shown(title=title, rows=tuple(row for row in rows if row[1]))
+
+
+def _show_part(part: ExportedPart) -> Shown:
+    rows = [
+        ("Type", part.media_type, ""),
+        ("Bytes", str(part.size_bytes), ""),
+        ("Content", part.text or "", ""),
+        ("Part", "" if part.part == 0 and part.is_last else str(part.part + 1), ""),
+        _unread(is_readable=part.is_readable),
+    ]
+    return Shown(title=f"{part.role} of {part.type} {part.id}", rows=tuple(row for row in rows if row[1]))
 
 
 def _unread(*, is_readable: bool) -> tuple[str, str, str]:

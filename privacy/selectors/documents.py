@@ -6,6 +6,7 @@ from agentstate.documents import types_of
 from agentstate.rules import object_types
 from agentstate.selectors import states
 from agentstate.types import TypeEffects
+from assembly.selectors import metadata as graphs
 from history.selectors import metadata as history
 from privacy.models import PackageRun
 from privacy.rules import documents as rules
@@ -62,11 +63,12 @@ def retention_effect() -> RetentionEffect:
 
 def feature_effects() -> dict[str, FeatureEffect]:
     """Count what each feature holds in the bound workspace."""
-    held, told = states.totals(), history.totals()
+    held, told, recorded = states.totals(), history.totals(), graphs.totals()
     effects = {
         "agent_state": FeatureEffect(
             states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents
         ),
         "history": FeatureEffect(sessions=told.sessions, bytes=told.bytes, profiles=told.profiles),
+        "context": FeatureEffect(graphs=recorded.graphs, bytes=recorded.bytes, profiles=recorded.profiles),
     }
     return {feature: effects.get(feature, FeatureEffect()) for feature in FEATURES}

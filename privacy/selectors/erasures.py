@@ -9,6 +9,9 @@ from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from agentstate.models import KeptVersion, State
 from agentstate.selectors import erasures as states
+from assembly.models import Graph
+from assembly.selectors import erasures as graphs
+from assembly.selectors.metadata import totals_of
 from history.models import KeptItem, Session
 from history.selectors import erasures as sessions
 from privacy.models import ErasureRequest
@@ -21,6 +24,15 @@ from workspaces.selectors.profiles import handles_named, known_handle, profiles
 from workspaces.types import Actor, WorkspaceRef
 
 CLOSE_DAYS = 7
+AGES = (0, 8, 16, 31)
+"""In days, where each age of open requests begins."""
+
+
+class Age(msgspec.Struct, frozen=True):
+    """The open requests of one age: how many, and how many of them are past their deadline."""
+
+    count: int
+    late: int
 
 
 class Covered(msgspec.Struct, frozen=True):
@@ -28,6 +40,7 @@ class Covered(msgspec.Struct, frozen=True):
 
     states: QuerySet[State]
     sessions: QuerySet[Session]
+    graphs: QuerySet[Graph]
 
 
 def resolved(workspace: WorkspaceRef, target: Target) -> Resolved:
@@ -60,6 +73,19 @@ def close_to_due(today: date) -> QuerySet[ErasureRequest]:
     return open_requests().filter(due_on__lte=close_day(today))
 
 
+def open_by_age(today: date) -> list[Age]:
+    """Count the open requests that were asked up to 7, 15, 30 and more days ago, and which of them are late."""
+    counts: dict[str, Count] = {}
+    for number, (youngest, oldest) in enumerate(zip(AGES, (*AGES[1:], None), strict=True)):
+        asked = Q(requested_at__date__lte=today - timedelta(days=youngest))
+        if oldest is not None:
+            asked &= Q(requested_at__date__gt=today - timedelta(days=oldest))
+        counts[f"count_{number}"] = Count("id", filter=asked)
+        counts[f"late_{number}"] = Count("id", filter=asked & Q(due_on__lt=today))
+    found = open_requests().aggregate(**counts)
+    return [Age(found[f"count_{number}"], found[f"late_{number}"]) for number in range(len(AGES))]
+
+
 def close_day(today: date) -> date:
     """Give the last day whose deadline counts as near."""
     return today + timedelta(days=CLOSE_DAYS)
@@ -82,8 +108,14 @@ def blocking_holds(request: ErasureRequest, *, now: datetime) -> QuerySet[Hold]:
     handles = Q(id__in=found.states.filter(handle_id__isnull=False).values("handle_id"))
     handles |= Q(id__in=found.sessions.filter(handle_id__isnull=False).values("handle_id"))
     people |= set(Handle.objects.filter(handles).values_list("profile_id", flat=True))
+    people |= set(graphs.named_in(found.graphs).values_list("handle__profile_id", flat=True))
     scopes = {bytes(request.scope_hash)} if request.scope_hash else set()
-    for rows in (found.states.values_list("scope_hash"), found.sessions.values_list("conversation_hash")):
+    named = (
+        found.states.values_list("scope_hash"),
+        found.sessions.values_list("conversation_hash"),
+        found.graphs.values_list("conversation_hash"),
+    )
+    for rows in named:
         scopes |= {bytes(scope) for (scope,) in rows.distinct() if scope is not None}
     on_it = barriers.holding(profile_ids=people, scope_hashes=scopes)
     return barriers.unsettled_holds().filter(on_it | _keeping(request))
@@ -109,16 +141,21 @@ def dry_run(request: ErasureRequest, *, now: datetime) -> DryRun:
         bytes=Sum("stored_bytes", default=0),
         earliest=Min("created_at"),
     )
+    of_graphs = totals_of(found.graphs)
     holds = tuple(blocking_holds(request, now=now).values_list("id", flat=True))
     return DryRun(
         states=of_states["count"],
         sessions=of_sessions["count"],
         messages=of_sessions["messages"],
-        bytes=of_states["bytes"] + of_sessions["bytes"],
+        graphs=of_graphs.graphs,
+        records=of_graphs.records,
+        bytes=of_states["bytes"] + of_sessions["bytes"] + of_graphs.bytes,
         handles=len(request.handle_ids),
         profiles=1 if request.profile_id and is_whole_profile(request) else 0,
         held_by=holds,
-        earliest=min(filter(None, (of_states["earliest"], of_sessions["earliest"])), default=None),
+        earliest=min(
+            filter(None, (of_states["earliest"], of_sessions["earliest"], of_graphs.earliest)), default=None
+        ),
     )
 
 
@@ -184,7 +221,11 @@ def _keeping(request: ErasureRequest) -> Q:
 def _covered(request: ErasureRequest, *, now: datetime) -> Covered:
     erasure = Erasure(handle_ids=request.handle_ids, scope_hash=request.scope_hash, began_at=now)
     alone = scopes_alone(request.handle_ids)
-    return Covered(states.covered(erasure, alone=alone), sessions.covered(erasure, alone=alone))
+    return Covered(
+        states.covered(erasure, alone=alone),
+        sessions.covered(erasure, alone=alone),
+        graphs.covered(erasure, alone=alone),
+    )
 
 
 def _profile(profile_id: UUID | None) -> Resolved:

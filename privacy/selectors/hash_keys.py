@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from agentstate.models import KeptVersion, State
+from assembly.models import Graph
 from history.models import KeptItem, Session
 from privacy.models import ErasureRequest
 from workspaces.models import Handle, Hold, RememberedAnswer, Tombstone
@@ -29,6 +30,10 @@ def names_under_previous(workspace: WorkspaceRef) -> dict[str, int]:
         "holds": Hold.objects.filter(unsaid, settled_at=None),
         "kept versions": KeptVersion.objects.filter(unsaid),
         "sessions": Session.objects.filter(named | Q(conversation_key_id=before)),
+        # A live graph is found by its name, and hashed under the key of now when it ends.
+        "graphs": Graph.objects.filter(
+            Q(conversation_key_id=before) | Q(named & ~Q(life=Graph.Life.LIVE, erasure_id=None))
+        ),
         "kept messages": KeptItem.objects.filter(named, conversation_hash__isnull=False),
         "remembered answers": RememberedAnswer.objects.filter(named),
     }

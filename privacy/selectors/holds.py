@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agentstate.models import KeptVersion, State
+from assembly.selectors import holds as graphs
 from history.models import Item, KeptItem, Session
 from history.selectors.holds import ended_sessions, kept_items
 from privacy.models import ErasureRequest
@@ -90,4 +91,6 @@ def is_being_erased(hold: Hold) -> bool:
         on_states, on_sessions = Q(scope_hash=hold.scope_hash), Q(conversation_hash=hold.scope_hash)
     else:
         on_states = on_sessions = Q(handle__profile_id=hold.profile_id)
-    return states.filter(on_states).exists() or sessions.filter(on_sessions).exists()
+    if states.filter(on_states).exists() or sessions.filter(on_sessions).exists():
+        return True
+    return graphs.is_being_erased(hold)

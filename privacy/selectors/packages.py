@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from agentstate.documents import types_of
 from agentstate.selectors.export import export_subject
+from assembly.selectors.export import export_subject as export_graphs
 from history.selectors.export import export_subject as export_sessions
 from privacy.models import PackageRun
 from privacy.rules import packages as rules
@@ -59,6 +60,11 @@ def _history(subject: PackageSubject) -> Iterator[Any]:
     return export_sessions(subject.workspace, subject.handle_ids, subject.live, alone=alone, now=subject.now)
 
 
+def _graph(subject: PackageSubject) -> Iterator[Any]:
+    alone = scopes_alone(subject.handle_ids)
+    return export_graphs(subject.workspace, subject.handle_ids, subject.live, alone=alone, now=subject.now)
+
+
 def _erasures(_subject: PackageSubject) -> Iterator[Any]:
     return iter(())
 
@@ -71,6 +77,7 @@ FILES: tuple[PackageFile, ...] = (
     PackageFile("handles.jsonl", "Identifiers", _handles, rules.show_handle),
     PackageFile("agent_states.jsonl", "Working memory of agents", _states, rules.show_state),
     PackageFile("history.jsonl", "Conversation history", _history, rules.show_history),
+    PackageFile("graph.jsonl", "Runs of agents", _graph, rules.show_graph),
     PackageFile("erasures.jsonl", "Erasures", _erasures, _nothing_to_show),
 )
 """What a package has of each kind of data. A new kind is a line here."""

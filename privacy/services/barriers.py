@@ -1,6 +1,6 @@
 """The moment from which an erasure holds: reads answer as if nothing had been there, in every store (PR-11)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -12,6 +12,10 @@ from django.db.models import QuerySet
 
 from agentstate.models import State
 from agentstate.services import erasures as states
+from assembly.models import Graph
+from assembly.selectors.erasures import covered as covered_graphs
+from assembly.selectors.erasures import named_in
+from assembly.services import erasures as graphs
 from history.models import Session
 from history.services import erasures as sessions
 from privacy.models import ErasureRequest, ErasureStep
@@ -34,6 +38,7 @@ class Marked(msgspec.Struct, frozen=True):
 
     states: int
     sessions: int
+    records: int
 
 
 @transaction.atomic
@@ -42,8 +47,8 @@ def begin(
 ) -> bool:
     """Begin an approved erasure, unless a hold keeps what it covers; tell whether it begins (PR-11, PR-16).
 
-    1. Mark the handles, the person, the states and the sessions, leave tombstones of their names (PR-12), and end the
-       packages that hold any of it, in this transaction.
+    1. Mark the handles, the person, the states, the sessions and what goes of graphs, leave tombstones of their names
+       (PR-12), and end the packages that hold any of it, in this transaction.
     2. When that has committed, bar their keys in the other database and in the hot store: from then on nothing of it
        is read, also not from a copy that a process or the hot store still has.
     A crash between the two leaves an approved request that has begun, which a worker takes up (`stand`).
@@ -69,8 +74,13 @@ def begin(
     Handle.objects.filter(id__in=erasure.handle_ids).update(erasure_id=erasure.id)
     Profile.objects.filter(id__in=erasure.profile_ids).update(erasure_id=erasure.id)
     alone = scopes_alone(erasure.handle_ids)
-    marked = Marked(states.mark(erasure, alone=alone), sessions.mark(erasure, alone=alone))
-    erasure.named_profile_ids = _named(request)
+    of_graphs = _named_in_graphs(erasure, alone)
+    marked = Marked(
+        states.mark(erasure, alone=alone),
+        sessions.mark(erasure, alone=alone),
+        graphs.mark(workspace, erasure, alone=alone),
+    )
+    erasure.named_profile_ids = sorted(_named(request) | of_graphs)
     erasure.save(update_fields=["named_profile_ids"])
     end_packages(workspace=workspace, profile_ids=erasure.named_profile_ids, now=now)
     _leave_tombstones(request, erasure, alone)
@@ -92,23 +102,26 @@ def stand(*, workspace: WorkspaceRef, request_id: UUID) -> None:
         erasure = request.erasure
         if erasure is None or request.status not in (Status.APPROVED, Status.RUNNING):
             return
-        keys = [*erasure.handle_ids, *_keys_beside(erasure, State), *_keys_beside(erasure, Session)]
+        beside = (key for model in (State, Session, Graph) for key in _keys_beside(erasure, model))
+        keys = [*erasure.handle_ids, *beside]
         encryption.bar_keys(workspace, *keys, by=erasure.id)
         ErasureRequest.objects.filter(id=request.id, status=Status.APPROVED).update(status=Status.RUNNING)
 
 
 @transaction.atomic
-def mark_again(erasure: Erasure) -> Marked:
+def mark_again(workspace: WorkspaceRef, erasure: Erasure) -> Marked:
     """Mark in every app what was being written while the erasure began, and is covered by it."""
     # The name of its scope may have moved since it was read (PL-12).
     erasure = Erasure.objects.select_for_update().get(id=erasure.id)
     alone = scopes_alone(erasure.handle_ids)
     return Marked(
-        states.mark(erasure, alone=alone, is_again=True), sessions.mark(erasure, alone=alone, is_again=True)
+        states.mark(erasure, alone=alone, is_again=True),
+        sessions.mark(erasure, alone=alone, is_again=True),
+        graphs.mark(workspace, erasure, alone=alone, is_again=True),
     )
 
 
-def _keys_beside(erasure: Erasure, model: type[State] | type[Session]) -> Iterable[UUID]:
+def _keys_beside(erasure: Erasure, model: type[State] | type[Session] | type[Graph]) -> Iterable[UUID]:
     """List the data keys of what is marked that no key of an erased handle wraps."""
     rows: QuerySet[Any] = model.objects.filter(erasure_id=erasure.id, data_key_id__isnull=False)
     if erasure.handle_ids:
@@ -135,20 +148,27 @@ def _leave_tombstones(request: ErasureRequest, erasure: Erasure, scopes: Mapping
     )
 
 
-def _named(request: ErasureRequest) -> list[UUID]:
-    """List everybody whom something of the erasure names."""
+def _named_in_graphs(erasure: Erasure, alone: Collection[bytes]) -> set[UUID]:
+    """List whom the graphs name of which something goes: also who stays, since their packages hold it too."""
+    people = named_in(covered_graphs(erasure, alone=alone))
+    return set(people.values_list("handle__profile_id", flat=True))
+
+
+def _named(request: ErasureRequest) -> set[UUID]:
+    """List everybody whom a state or a session of the erasure names."""
     named = {request.profile_id} if request.profile_id else set()
     for model in (State, Session):
         rows: QuerySet[Any] = model.objects.filter(erasure_id=request.id, handle_id__isnull=False)
         handles = Handle.objects.filter(id__in=rows.values("handle_id"))
         named |= set(handles.values_list("profile_id", flat=True))
-    return sorted(named)
+    return named
 
 
 def _plan(request: ErasureRequest, marked: Marked) -> None:
     expected = {
         "working_memory": marked.states,
         "history": marked.sessions,
+        "graph": marked.records,
         "people": len(request.handle_ids),
     }
     ErasureStep.objects.bulk_create(

@@ -10,6 +10,8 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from agentstate.services import closing as states
+from assembly.services import closing as graphs
+from assembly.services.removal import RECORDS
 from history.services import closing as sessions
 from history.services.erasures import SESSIONS
 from privacy.models import ErasureRequest, ErasureStep, PackageChunk, PackageRun
@@ -106,6 +108,17 @@ def _take_sessions(work: Work) -> bool:
     )
 
 
+def _take_graphs(work: Work) -> bool:
+    return _until_done(
+        work,
+        "all_graphs",
+        RECORDS,
+        lambda: graphs.take_out_batch(
+            workspace=work.workspace, erasure=work.erasure, key=work.key, now=work.now
+        ),
+    )
+
+
 def _take_packages(work: Work) -> bool:
     """Take out the packages of everybody, whoever asked for them."""
     while people := list(PackageRun.objects.values_list("profile_id", flat=True).distinct()[:BATCH]):
@@ -178,6 +191,7 @@ def _verify(work: Work) -> bool:
     left = {
         "states": states.is_anything_left(),
         "sessions": sessions.is_anything_left(),
+        "graphs": graphs.is_anything_left(),
         "packages": PackageRun.objects.exists() or PackageChunk.objects.exists(),
         "people": Handle.objects.exists() or Profile.objects.exists(),
         "remains": any(model.objects.exists() for model in _REMAINS),
@@ -218,6 +232,7 @@ STEPS: Mapping[str, Callable[[Work], bool]] = {
     "credentials": _stop_credentials,
     "all_states": _take_states,
     "all_sessions": _take_sessions,
+    "all_graphs": _take_graphs,
     "all_packages": _take_packages,
     "all_people": _take_people,
     "remains": _take_remains,

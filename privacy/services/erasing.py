@@ -4,6 +4,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from uuid import UUID
 
@@ -12,6 +13,10 @@ from django.utils import timezone
 
 from agentstate.models import State
 from agentstate.services import erasures as states
+from assembly.models import LooseBlob
+from assembly.selectors.erasures import waiting as waiting_graphs
+from assembly.services import erasures as graphs
+from assembly.services import payloads
 from history.models import Session
 from history.services import erasures as sessions
 from privacy.models import ErasureRequest, ErasureStep, PackageRun
@@ -21,7 +26,7 @@ from privacy.services.work import NotErased, Work, claim, note_progress, release
 from workspaces import access, encryption
 from workspaces.barriers import digest_key, note_erased
 from workspaces.encryption import retire_keys
-from workspaces.errors import KeyDestroyed
+from workspaces.errors import KeyDestroyed, Unavailable
 from workspaces.models import ErasedItem, Erasure, Handle, Profile, WrappedKey
 from workspaces.types import Key, WorkspaceRef
 
@@ -99,8 +104,13 @@ def _erase_sessions(work: Work) -> bool:
     return _in_batches(work, "history", sessions.SESSIONS, sessions.erase_batch, size=sessions.BATCH)
 
 
+def _erase_graphs(work: Work) -> bool:
+    """Take out what is marked of graphs, and seal anew what stays of them."""
+    return _in_batches(work, "graph", graphs.RECORDS, graphs.erase_batch, size=graphs.BATCH)
+
+
 def _in_batches(work: Work, step: str, kind: str, erase_batch: Callable[..., int], *, size: int) -> bool:
-    barriers.mark_again(work.erasure)
+    barriers.mark_again(work.workspace, work.erasure)
     barriers.stand(workspace=work.workspace, request_id=work.request.id)
     for _ in range(PATIENCE):
         left = erase_batch(workspace=work.workspace, erasure=work.erasure, key=work.key)
@@ -147,6 +157,8 @@ def _verify(work: Work) -> bool:
     left = {
         "states": State.objects.filter(erasure_id=work.erasure.id).count(),
         "sessions": Session.objects.filter(erasure_id=work.erasure.id).count(),
+        "graphs": waiting_graphs(work.erasure).count(),
+        "blobs": _blobs_left(),
         "handles": Handle.objects.filter(id__in=work.erasure.handle_ids).count(),
         "profiles": Profile.objects.filter(id__in=work.erasure.profile_ids).count(),
     }
@@ -155,6 +167,14 @@ def _verify(work: Work) -> bool:
     if any(left.values()):
         raise NotErased(", ".join(name for name, count in left.items() if count))
     return True
+
+
+def _blobs_left() -> int:
+    """Remove the blobs that nobody has any more; count those that a store which is away has kept."""
+    with suppress(Unavailable):
+        while payloads.sweep_blobs(now=timezone.now()):
+            pass
+    return LooseBlob.objects.filter(due_at__lte=timezone.now()).count()
 
 
 def _barred(work: Work) -> list[UUID]:
@@ -213,6 +233,7 @@ _STEPS: Mapping[str, Callable[[Work], bool]] = {
     "barrier": _stand,
     "working_memory": _erase_states,
     "history": _erase_sessions,
+    "graph": _erase_graphs,
     "packages": _erase_packages,
     "people": _erase_people,
     "verify": _verify,

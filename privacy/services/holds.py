@@ -10,6 +10,8 @@ from django.db import transaction
 
 from agentstate.selectors.holds import held_states, held_versions, kept_versions
 from agentstate.services.holds import let_go
+from assembly.selectors.whole import count_held as count_held_records
+from assembly.selectors.whole import held_records
 from history.selectors.holds import count_held, held_messages, kept_items
 from history.services.holds import let_go_of_items, let_go_of_sessions
 from privacy.errors import NotPossibleNow
@@ -97,18 +99,23 @@ def export_hold(
 ) -> tuple[int, Iterator[bytes]]:
     """Give what a hold has kept and holds, one JSON object a line, decrypted; the export is audited first (PR-16).
 
-    Gives how many versions and messages there are, and their lines. Raises NotFound; the lines raise KeyDestroyed or
-    Tampered.
+    Gives how many versions, messages and records of graphs there are, and their lines, among which the payloads of
+    records have their own. Raises NotFound; the lines raise KeyDestroyed or Tampered.
     """
     with transaction.atomic():
         hold = access.one(Hold, id=hold_id)
         scopes = scopes_of_hold(hold)
         versions = kept_versions(hold).count() + held_states(hold, scopes).count()
         messages = count_held(hold, scopes)
-        facts = {"versions": versions, "messages": messages}
+        records = count_held_records(hold, scopes)
+        facts = {"versions": versions, "messages": messages, "records": records}
         audit.record("hold.export", actor=actor, now=now, on=_object(hold), facts=facts)
-    found = chain(held_versions(workspace, hold, scopes), held_messages(workspace, hold, scopes))
-    return versions + messages, (msgspec.json.encode(record) + b"\n" for record in found)
+    found = chain(
+        held_versions(workspace, hold, scopes),
+        held_messages(workspace, hold, scopes),
+        held_records(workspace, hold, scopes, now=now),
+    )
+    return versions + messages + records, (msgspec.json.encode(record) + b"\n" for record in found)
 
 
 def _on(workspace: WorkspaceRef, target: Target) -> dict[str, object]:

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from agentstate.selectors.whole import opened_states
+from assembly.selectors.whole import opened_graphs
 from history.selectors.whole import opened_sessions
 from privacy.models import ErasureRequest
 from workspaces import audit
@@ -50,10 +51,10 @@ def export_workspace(
     """Write the bound workspace into a new folder that its owner alone can read, as JSON Lines with a manifest.
 
     It holds the states' content in clear, as it is stored: masked at entry, without what has expired; and the messages
-    of history as they were received. Identifiers of people, scopes and sessions are not in it, since only their keyed
-    hashes are stored. What is kept is streamed: the memory that
-    this takes does not grow with it. The audit says so before anything is written. Raises Conflict for a folder that
-    is there already.
+    of history and the records of the runtime graph as they were received, with their payloads. Identifiers of people,
+    scopes and sessions are not in it but where a graph's own record says them, since only their keyed hashes are
+    stored. What is kept is streamed: the memory that this takes does not grow with it. The audit says so before
+    anything is written. Raises Conflict for a folder that is there already.
     """
     try:
         folder.mkdir(mode=0o700)
@@ -65,6 +66,7 @@ def export_workspace(
         "profiles.jsonl": _rows(Profile.objects.filter(erasure_id=None), "id", _profile),
         "states.jsonl": opened_states(workspace, now=now),
         "history.jsonl": opened_sessions(workspace, now=now),
+        "graph.jsonl": opened_graphs(workspace, now=now),
         "erasures.jsonl": _rows(ErasureRequest.objects.all(), "id", _erasure),
         "audit.jsonl": _rows(AuditEntry.objects.all(), "seq", _entry),
     }

@@ -14,6 +14,7 @@ from django.utils.http import urlsafe_base64_encode
 
 from agentstate.models import SweepRun
 from console import page_urls
+from console.schedule import SCHEDULED
 from history.models import HistorySweep, Session
 from privacy.models import ErasureRequest
 from privacy.services import erasing, erasures, holds
@@ -40,7 +41,7 @@ from workspaces.models import (
 from workspaces.rules.handles import Handle, canonical
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.scopes import scope_of
-from workspaces.services import people
+from workspaces.services import people, runs, usage
 from workspaces.services.profiles import handle_of
 from workspaces.types import Actor, ChangeWish, Origin, WorkspaceRef
 
@@ -62,6 +63,8 @@ BACK_OFFICE = Actor(kind="key", id="back-office", name="back office (portal)")
 
 # Words as long as people make them.
 LONG = "integração-com-o-sistema-de-atendimento-ao-cliente-da-região-sul-e-sudeste"
+
+AGENTS = ("order-taker", "closing", LONG, "claims-triage", "billing", "returns", "greeter")
 
 EVERY_ROLE = "every role"
 WITHOUT_ROLE = "no role"
@@ -106,6 +109,7 @@ class House(msgspec.Struct, frozen=True):
     package: UUID
     assembly: UUID
     compared: UUID
+    job: str
     scope: str
 
     def address(self, route: str, who: str = "security") -> str:
@@ -134,6 +138,7 @@ class House(msgspec.Struct, frozen=True):
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
             "name": "order",
+            "job_name": self.job,
             "key": "agent_state",
             "target": "conversation",
             "scope": self.scope,
@@ -169,6 +174,8 @@ def build_house() -> House:
     )
     _write_canaries(InProcess(key_text))
     package = build(workspace, {"type": "phone_e164", "value": PHONE})
+    count_a_month(workspace)
+    run_schedule()
     _write_about(InProcess(key_text), *OTHERS.values())
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": PHONE})
     assembled = keep_assemblies(workspace, {"type": "phone_e164", "value": PHONE}, word=CANARY)
@@ -189,6 +196,7 @@ def build_house() -> House:
             package=package.id,
             assembly=assembled.traced,
             compared=assembled.plain,
+            job=f"states-{SweepRun.objects.latest('id').id}",
             requests=requests,
             hold=hold,
             held=held,
@@ -218,6 +226,41 @@ def keep_sessions(workspace: WorkspaceRef, subject: Mapping[str, str]) -> UUID:
         Session.objects.filter(id=longest.id).update(reserved_at=now - timedelta(hours=2))
         HistorySweep.objects.create(began_at=now, ended_at=now, removed={"sessions": 4, "items": 31})
         return longest.id
+
+
+def count_a_month(workspace: WorkspaceRef) -> None:
+    """Leave numbers of the last 30 days, more by day than by night, with an hour in which much failed."""
+    now = timezone.now()
+    for back in (*range(24), *range(24, 24 * 30, 8)):
+        at = now - timedelta(hours=back)
+        busy = 40 + 30 * (at.hour in range(9, 19)) + (back * 7) % 13
+        numbers = {
+            ("request", "2xx"): busy * 3,
+            ("request", "4xx"): busy // 9 + 30 * (back == 5),
+            ("request", "5xx"): 4 * (back % 11 == 3),
+            ("refusal", "agent_state_conflict"): busy // 11,
+            ("refusal", "decision_history_limit_exceeded"): busy // 30,
+            ("refusal", "invalid_input"): 30 * (back == 5),
+            ("not_stored", "over_cap"): busy // 40,
+            ("not_stored", "not_declared_field"): 2 * (back % 5 == 0),
+            ("tokens", "naive"): busy * 9000,
+            ("tokens", "assembled"): busy * 2100,
+            **{("write", agent): busy // number for number, agent in enumerate(AGENTS, 1)},
+            **{("state", agent): busy // number // 6 for number, agent in enumerate(AGENTS, 1)},
+        }
+        for (kind, name), amount in numbers.items():
+            usage.count(workspace.id, kind, name, now=at, amount=amount)
+    usage.keep_counted()
+
+
+def run_schedule() -> None:
+    """Note a run of each scheduled task; one failed and one is late."""
+    now = timezone.now()
+    for number, name in enumerate(SCHEDULED):
+        at = now - (timedelta(hours=9) if number == 1 else timedelta(seconds=5 + number))
+        runs.note_run(
+            name=name, sent_at=at - timedelta(milliseconds=40), began_at=at, is_done=number > 0, now=at
+        )
 
 
 def ask_and_hold(workspace: WorkspaceRef, staff: Mapping[str, Person]) -> tuple[dict[str, UUID], UUID, UUID]:

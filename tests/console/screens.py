@@ -1,6 +1,6 @@
 """Pictures of every page, as `make screens` takes them: the demo's workspace after its conversation (CO-14).
 
-python -m console.embedded run -- python -m tests.console.screens [part of a name]
+python -m console.embedded run -- python -m tests.console.screens [part of a name, or several with commas]
 """
 
 import json
@@ -69,6 +69,7 @@ def _house(demo: dict[str, Any]) -> Any:
     """Describe the demo's workspace as the tests describe theirs."""
     from django.utils import timezone
 
+    from agentstate.models import SweepRun
     from tests import factories
     from tests.console.assembled import keep_assemblies
     from tests.console.house import (
@@ -77,7 +78,9 @@ def _house(demo: dict[str, Any]) -> Any:
         House,
         ask_and_hold,
         ask_for_a_change,
+        count_a_month,
         keep_sessions,
+        run_schedule,
     )
     from tests.privacy.packages import package_of
     from workspaces import access
@@ -95,6 +98,8 @@ def _house(demo: dict[str, Any]) -> Any:
     with access.bound(quiet.id):
         people.join(person=staff[EVERY_ROLE], roles=ROLES, actor=factories.SYSTEM, now=timezone.now())
     package = package_of(workspace)
+    count_a_month(workspace)
+    run_schedule()
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": "+5511912345678"})
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id
@@ -129,6 +134,7 @@ def _house(demo: dict[str, Any]) -> Any:
             package=package.id,
             assembly=assembled.traced,
             compared=assembled.plain,
+            job=f"states-{SweepRun.objects.latest('id').id}",
             scope=scope_of(workspace, kind="conversation", id="c-1").hash.hex(),
         )
 
@@ -145,7 +151,7 @@ def _take_all(house: Any, url: str, wanted: str) -> None:
             for theme in THEMES:
                 visits, pages = Visits(browser, url), dict[str, Page]()
                 for number, sight in enumerate(sights()):
-                    if wanted not in sight.name:
+                    if not any(word in sight.name for word in wanted.split(",")):
                         continue
                     if sight.who not in pages:
                         pages[sight.who] = visits.open(house.people.get(sight.who), theme=theme, width=width)

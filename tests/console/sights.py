@@ -15,7 +15,7 @@ ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview", "stay", "session_
 # These show a page after something that test_browser_sign_in.py does.
 LEADS_ON = {"workspace", "sign_in_code", "openid", "openid_done", "second_factor_off", "second_factor_codes"}
 # What the browser keeps as a file, and shows no page of.
-FILES = {"erasure_receipt", "audit_export", "assemblies_export"}
+FILES = {"erasure_receipt", "audit_export", "assemblies_export", "usage_export", "home_export"}
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +92,13 @@ def _request(status: str, *rest: str) -> Callable[[House], str]:
     return address
 
 
+def _job(status: str) -> Callable[[House], str]:
+    """Lead to the job of the request for erasure that is in a status."""
+    return lambda house: house.address("job", EVERY_ROLE).replace(
+        house.job, f"erasure-{house.requests[status]}"
+    )
+
+
 def _of_kind(kind: str) -> Callable[[House], str]:
     """Lead to the draft of another document."""
     return lambda house: house.address("document_draft", EVERY_ROLE).replace("masking", kind)
@@ -129,6 +136,11 @@ def _open_dialog(selector: str) -> Callable[[Page], Any]:
         page.locator("dialog[open] form").wait_for()
 
     return act
+
+
+def _opened_tables(page: Page) -> None:
+    for summary in page.locator("details.numbers summary").all():
+        summary.click()
 
 
 def _refused_dialog(page: Page) -> None:
@@ -324,6 +336,13 @@ STATES = (
         address=_at("erasure_new"),
         act=_sent_empty("Show what would go"),
     ),
+    Sight(name="usage, 30 days", address=_at("usage", "?range=30d")),
+    Sight(name="usage, tables open", address=_at("usage", "?range=7d"), act=_opened_tables),
+    Sight(name="nothing counted yet, usage", address=_quiet("usage")),
+    Sight(name="job of an erasure", address=_job("completed")),
+    Sight(name="job of an erasure that waits", address=_job("waiting")),
+    Sight(name="jobs, filtered away", address=_at("jobs", "?kind=graph")),
+    Sight(name="no job yet", address=_quiet("jobs")),
     Sight(name="nothing swept yet, retention", address=_quiet("retention")),
     Sight(
         name="menu of the person",

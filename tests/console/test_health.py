@@ -125,7 +125,7 @@ def test_a_database_that_refuses_is_named(db: None, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         for alias in connections:
             patch.setattr(connections[alias], "cursor", refuse)
-        patch.setattr("console.health.MigrationExecutor", refuse)
+        patch.setattr("console.parts.MigrationExecutor", refuse)
         found = readiness()
     assert found == (503, missing("database", "keys_database", "migrations"))
 

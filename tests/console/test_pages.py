@@ -21,7 +21,7 @@ from tests.console.house import (
     House,
     page_names,
 )
-from tests.tables.rights import OPEN_PAGES, PAGES, PERSONAL, Page
+from tests.tables.rights import HELD, OPEN_PAGES, OPERATORS, PAGES, PERSONAL, Page
 from workspaces.rules.rights import PERMISSIONS
 
 POLICY = {
@@ -87,6 +87,20 @@ def test_pages_of_a_person_are_for_who_is_signed_in(house: House, signed_in: Sig
     assert (away.status_code, away["Location"]) == (302, f"/console/sign-in/?next={address}")
 
 
+@pytest.mark.parametrize("name", OPERATORS)
+def test_pages_of_the_deployment_are_for_who_operates_it(
+    house: House, signed_in: SignedIn, name: str
+) -> None:
+    """PL-2, CO-8: one of the permissions in any workspace opens them; others learn which, and who can give it."""
+    address = house.address(name.removeprefix("console:"))
+    for who in MEMBERS:
+        answer = signed_in(house.people[who]).get(address)
+        opens = any(who in HELD[each] for each in OPERATORS[name])
+        assert answer.status_code == (200 if opens else 403), who
+        assert opens or "These people can give it to you: Eva, Owner." in answer.content.decode()
+    assert Client().get(address).status_code == 302
+
+
 @each_page
 def test_forbidden_page_names_the_permission_and_who_can_give_it(
     house: House, signed_in: SignedIn, row: Page
@@ -112,7 +126,8 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
     assert {client.get(url).status_code for url in items} == {200}
     offered = {f"console:{resolve(url).url_name}" for url in items}
     opened = {row.name for row in PAGES if expected(row, who) == 200}
-    assert offered <= opened | {"console:home"}
+    operated = {name for name, any_of in OPERATORS.items() if any(who in HELD[each] for each in any_of)}
+    assert offered <= opened | operated | {"console:home"}
 
 
 @pytest.mark.parametrize(
@@ -135,6 +150,9 @@ def test_navigation_leads_only_where_a_person_may_go(house: House, signed_in: Si
         "assembly_why",
         "assembly_compare",
         "profile_assemblies",
+        "usage",
+        "jobs",
+        "job",
     ],
 )
 def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: str) -> None:
@@ -154,6 +172,9 @@ def test_navigation_shows_where_one_is(house: House, signed_in: SignedIn, name: 
         "four": "Approvals",
         "pack": "Subject packages",
         "asse": "Assemblies",
+        "usag": "Usage",
+        "jobs": "Jobs",
+        "job": "Jobs",
     }
     assert current == [places[name[:4]]]
 

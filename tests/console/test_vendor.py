@@ -56,7 +56,7 @@ def test_sprite_holds_exactly_the_icons_of_the_list() -> None:
     assert sorted(found) == sorted((*vendor.ICONS, "lastro"))
 
 
-@pytest.mark.parametrize("name", ["app.css", "app.js", "favicon.svg", vendor.SPRITE])
+@pytest.mark.parametrize("name", ["app.css", "app.js", "plots.js", "favicon.svg", vendor.SPRITE])
 def test_own_files_load_nothing_from_a_foreign_origin(name: str) -> None:
     """CO-2: style sheet, script and images refer to no other origin."""
     assert not FOREIGN.search((vendor.STATIC / name).read_bytes())

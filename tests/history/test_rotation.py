@@ -46,7 +46,7 @@ def test_all_of_a_session_moves_under_another_key(house: House) -> None:
     with access.bound(house.workspace.id):
         bodies = {bytes(body) for body in Item.objects.values_list("body", flat=True)}
 
-    assert "0 states and 2 sessions sealed again" in rotate(house)
+    assert "0 states, 2 sessions and 0 graphs sealed again" in rotate(house)
 
     after = keys(house)
     assert not before & after
@@ -64,10 +64,10 @@ def test_a_running_decision_is_left_alone(house: House) -> None:
     talk = house.talk("one")
     token = talk.token()
     before = keys(house)
-    assert "0 sessions sealed again, 1 were busy: run this again" in rotate(house)
+    assert "0 sessions and 0 graphs sealed again, 1 were busy: run this again" in rotate(house)
     assert keys(house) == before
     assert talk.call("commit", reservation=token).status == 200
-    assert "1 sessions sealed again" in rotate(house)
+    assert "1 sessions and 0 graphs sealed again" in rotate(house)
     assert not keys(house) & before
 
 
@@ -97,7 +97,7 @@ def test_a_damaged_session_stops_no_other(house: House) -> None:
         damaged = Item.objects.order_by("recorded_at")[0]
         Item.objects.filter(id=damaged.id).update(body=b"x" * 40)
         key = Session.objects.get(id=damaged.session_id).data_key_id
-    assert "1 sessions sealed again" in rotate(house)
+    assert "1 sessions and 0 graphs sealed again" in rotate(house)
     with access.bound(house.workspace.id):
         assert Session.objects.get(id=damaged.session_id).data_key_id == key
     assert other.messages() == [user("two")]

@@ -10,6 +10,7 @@ from privacy.models import ErasureRequest
 from privacy.services import erasing
 from tests import factories
 from tests.api import Answer, InProcess
+from tests.assembly.graphs import Story
 from tests.factories import scope, write
 from tests.history.talk import PINS, Talk, items
 from workspaces import access
@@ -46,6 +47,12 @@ class House(msgspec.Struct, frozen=True):
         assert answer.status == 200, answer.body
         return talk
 
+    def story(self, *subject: dict[str, str], name: str = "") -> Story:
+        """Record a typical run of a conversation about some people."""
+        told = Story(self.agent, name)
+        told.stored(*told.whole(*subject))
+        return told
+
     def forget(self, target: str, value: Any, **headers: str) -> Answer:
         """Ask for an erasure."""
         member = "handle" if target == "handle" else f"{target}_id"
@@ -78,7 +85,8 @@ class House(msgspec.Struct, frozen=True):
 def make_house(name: str = "Aurora") -> House:
     """Make a workspace of its own with an agent and a back office."""
     workspace = factories.make_ready_workspace(name)
-    factories.switch(workspace, "history", on=True)
-    agent = factories.make_key(workspace, "agent_state", "history")
+    for feature in ("history", "context"):
+        factories.switch(workspace, feature, on=True)
+    agent = factories.make_key(workspace, "agent_state", "history", "context")
     office = factories.make_key(workspace, "agent_state", "admin", source="back office")
     return House(workspace, InProcess(agent), InProcess(office))

@@ -15,6 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agentstate.models import KeptVersion, State
+from assembly.models import ContextAssembly, Graph, GraphRecord, Link, LooseBlob, Payload
 from history.models import Item, KeptItem, Session
 from privacy.models import ErasureRequest, PackageChunk, PackageRun
 from privacy.rules.erasures import CLOSING
@@ -29,6 +30,7 @@ from tests.factories import scope, write
 from tests.privacy import packages
 from tests.privacy.builder import large_files
 from tests.privacy.erasing import ANA, ANAS_PHONE, BRUNO, House, make_house
+from tests.privacy.test_graph_erasures import assembled
 from tests.workspaces.cast import row_id
 from workspaces import access, encryption, signing
 from workspaces.audit import verify_chain
@@ -48,12 +50,22 @@ from workspaces.services.credentials import rotate_api_key
 from workspaces.services.encryption import destroy_retired_keys
 
 POINTS = [step + when for step in CLOSING for when in ("", ".done", ".ended")]
-BATCHES = [f"{step}.batch" for step in CLOSING[:7]]
+BATCHES = [f"{step}.batch" for step in CLOSING[:8]]
 QUICK = [*BATCHES, "nothing_left.done", "receipt.done"]
 KILLS = [*QUICK, *(pytest.param(point, marks=pytest.mark.long) for point in POINTS if point not in QUICK)]
 
 
-ERASED = {"agent_states": 4, "handles": 3, "messages": 4, "packages": 1, "profiles": 2, "sessions": 3}
+ERASED = {
+    "agent_states": 4,
+    "assemblies": 1,
+    "graph_records": 16,
+    "handles": 3,
+    "messages": 4,
+    "packages": 1,
+    "payloads": 2,
+    "profiles": 2,
+    "sessions": 3,
+}
 
 
 class Ended(BaseException):
@@ -80,6 +92,8 @@ def places(house: House, word: str) -> list[dict[str, str]]:
     kept = [house.store(body, place=scope(f"{word}-{n}"), **who) for n, who in enumerate(people)]
     house.talk(word, f"again {word}", subject=ANA, conversation_id=word)
     house.talk(word, subject=BRUNO)
+    house.story(name=word)
+    assembled(house, house.story(BRUNO), "memory")
     running = house.talk(word)
     running.token(worker=word)
     gone = house.store(body, subject=BRUNO)
@@ -107,6 +121,12 @@ def left(house: House) -> dict[str, int]:
         Session,
         Item,
         KeptItem,
+        Graph,
+        GraphRecord,
+        Link,
+        Payload,
+        LooseBlob,
+        ContextAssembly,
         PackageRun,
         PackageChunk,
         KeptVersion,

@@ -11,10 +11,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from agentstate.services import erasures as states
+from assembly.models import GraphRecord
+from assembly.services import erasures as graphs
 from history.models import Item
 from history.services import erasures as sessions
 from privacy.models import ErasureRequest
 from privacy.rules.erasures import STEPS
+from tests.assembly.graphs import Story
 from tests.privacy.erasing import ANA, ANAS_PHONE, House, make_house
 from tests.server import database_urls_of_tests
 from workspaces import access
@@ -23,6 +26,7 @@ from workspaces.models import AuditEntry, ErasedItem, Handle, Profile, WrappedKe
 POINTS = [step + when for step in STEPS for when in ("", ".done", ".ended")] + [
     "working_memory.batch",
     "history.batch",
+    "graph.batch",
 ]
 
 
@@ -48,6 +52,10 @@ def test_killed(house: House, point: str, monkeypatch: pytest.MonkeyPatch) -> No
         house.store({"step": "cart"}, subject=ANA)
     for _ in range(talks):
         house.talk("one", "two", subject=ANA)
+    conversations = graphs.GRAPHS_AT_ONCE + 1 if point == "graph.batch" else 1
+    for _ in range(conversations):
+        story = Story(house.agent)
+        story.stored(story.conversation(ANA), story.branch())
     asked = house.forget("handle", ANA).body
 
     assert killed_at(house, asked["request_id"], point) == -signal.SIGKILL
@@ -60,6 +68,7 @@ def test_killed(house: House, point: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert status["status"] == "completed"
     assert status["erased"] == {
         "agent_states": many,
+        "graph_records": 2 * conversations,
         "handles": 1,
         "messages": 2 * talks,
         "profiles": 1,
@@ -69,6 +78,7 @@ def test_killed(house: House, point: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert AuditEntry.objects.filter(act="erasure.complete").count() == 1
         assert not ErasedItem.objects.exists()
         assert not Item.objects.exists()
+        assert not GraphRecord.objects.exists()
         assert not Handle.objects.exists()
         assert not Profile.objects.exists()
         assert set(WrappedKey.objects.values_list("purpose", flat=True)) == {"workspace", "hash"}

@@ -13,15 +13,20 @@ from django.core.management import CommandError, call_command
 
 from agentstate.encryption import open_body
 from agentstate.models import State
+from assembly.encryption import graph_key, open_record
+from assembly.models import GraphRecord, Payload
 from history.encryption import open_item, session_key
 from history.models import Item
 from tests.agentstate import canary
 from tests.agentstate.rows import row_of
+from tests.assembly.artifacts import blobs
+from tests.assembly.everything import told
 from tests.database import ALIASES, logged_in
 from tests.factories import scope
 from tests.history.talk import Talk
 from tests.privacy.dumps import Restored, restored_dump
 from tests.privacy.erasing import House, make_house
+from tests.privacy.test_graph_erasures import assembled
 from workspaces import access, outside, signing
 from workspaces.errors import KeyDestroyed
 from workspaces.models import Handle, Profile
@@ -34,6 +39,7 @@ def house(committed: None) -> House:
 
 KEPT = (
     *("agentstate_state", "history_session", "history_item"),
+    *("assembly_graph", "assembly_graphperson", "assembly_graphrecord", "assembly_link", "assembly_payload"),
     *("workspaces_handle", "workspaces_profile", "workspaces_wrappedkey"),
 )
 
@@ -55,6 +61,8 @@ def fill(house: House, word: str, who: dict[str, str]) -> list[dict[str, str]]:
     places = [scope(word), scope(f"task-{word}", "task"), scope(f"order:{word}:1", "object")]
     named = [house.store(body, place=place, subject=who) for place in places]
     tell(house, word, who, conversation_id=word)
+    story = told(house.agent, word, who)
+    assembled(house, story, "memory", trace=[{"id": story.id("memory"), "detail": word}], route=word)
     return [*named, house.store(body, place=scope(f"email:{who['value']}", "subject"))]
 
 
@@ -105,20 +113,28 @@ def test_one_of_many(house: House, others: int) -> None:
     for number in range(others):
         house.store({"remark": f"of {number}"}, subject=person(f"p{number}"))
         house.talk(f"of {number}", subject=person(f"p{number}"), conversation_id=f"c-{number}")
-    before = everything(house)
+        house.story(person(f"p{number}"), name=f"g-{number}")
+    before, files = everything(house), blobs()
     places = fill(house, word, person(word))
     for place in places:
         assert word in json.dumps(house.agent.read(place).body)
     assert word in json.dumps(Talk(house.agent, session_id=f"s-{word}").window().body)
     assert canary.found([word], canary.hot_store()) == [], "Content lay open in the hot store."
+    with access.bound(house.workspace.id):
+        recorded = GraphRecord.objects.filter(graph__name=f"talk-{word}").count()
+        payloads = Payload.objects.filter(graph__name=f"talk-{word}").count()
+    assert len(blobs()) == len(files) + 2, "A result and a call's arguments stand in blobs."
 
     asked = house.forget("handle", person(word)).body
     assert house.work() == [True]
 
     assert house.status(asked["request_id"])["erased"] == {
         "agent_states": 4,
+        "assemblies": 1,
+        "graph_records": recorded,
         "handles": 1,
         "messages": 5,
+        "payloads": payloads,
         "profiles": 1,
         "sessions": 2,
     }
@@ -128,6 +144,7 @@ def test_one_of_many(house: House, others: int) -> None:
     assert len(after["workspaces_wrappedkey"]) == len(before["workspaces_wrappedkey"])
     assert len(after["workspaces_handle"]) == others
     assert canary.found([word], [*canary.database(), *canary.hot_store()]) == []
+    assert blobs() == files
 
 
 def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None:
@@ -140,10 +157,12 @@ def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None
     place, *_ = fill(house, word, person(word))
     theirs = house.store({"remark": "stays"}, subject=person("bruno"))
     state, said = row_of(house.workspace, place), first_said(house)
+    recorded = first_recorded(house)
     with restored_dump() as dump:
         with access.bound(house.workspace.id):
             body, _ = open_body(house.workspace, dump.state(state.id))
             assert opened(house, dump, said) == {"role": "user", "content": word}
+            assert word in opened_record(house, dump, recorded)
         assert body["remark"] == word
 
         request = house.forget("handle", person(word)).body
@@ -154,6 +173,8 @@ def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None
             open_body(house.workspace, dump.state(state.id))
         with access.bound(house.workspace.id), pytest.raises(KeyDestroyed):
             opened(house, dump, said)
+        with access.bound(house.workspace.id), pytest.raises(KeyDestroyed):
+            opened_record(house, dump, recorded)
         assert dump.rows("SELECT life FROM agentstate_state WHERE id = %s", state.id) == [("live",)]
 
         assert ": 1 run again" in reapplied(dump, tmp_path)
@@ -166,6 +187,10 @@ def test_a_dump_from_before(house: House, tmp_path: Path, settings: Any) -> None
         assert dump.rows(left, said.session_id) == [(0,)]
         life = "SELECT life, conversation_hash, handle_id FROM history_session WHERE id = %s"
         assert dump.rows(life, said.session_id) == [("erased", None, None)]
+        life = "SELECT life, name, data_key_id, handle_id FROM assembly_graph WHERE id = %s"
+        assert dump.rows(life, recorded.graph_id) == [("erased", "", None, None)]
+        left = "SELECT count(*) FROM assembly_graphrecord WHERE graph_id = %s"
+        assert dump.rows(left, recorded.graph_id) == [(0,)]
         status = "SELECT status FROM privacy_erasurerequest WHERE id = %s"
         assert dump.rows(status, request["request_id"]) == [("completed",)]
 
@@ -187,6 +212,22 @@ def opened(house: House, dump: Restored, said: Item) -> Any:
     key = session_key(house.workspace, said.session)
     row = Item(id=said.id, session_id=said.session_id, position=said.position, body=body)
     return json.loads(bytes(open_item(house.workspace, row, key).message))
+
+
+def first_recorded(house: House) -> GraphRecord:
+    """Give the row of the first record of the graph that the house keeps, which names its person."""
+    with access.bound(house.workspace.id):
+        return GraphRecord.objects.select_related("graph__handle").get(position=1)
+
+
+def opened_record(house: House, dump: Restored, recorded: GraphRecord) -> str:
+    """Open a record of a graph as a restored dump has it, with the live keys."""
+    ((body,),) = dump.rows("SELECT body FROM assembly_graphrecord WHERE id = %s", recorded.id)
+    key = graph_key(house.workspace, recorded.graph)
+    row = GraphRecord(
+        graph_id=recorded.graph_id, kind=recorded.kind, name=recorded.name, position=1, body=body
+    )
+    return bytes(open_record(house.workspace, row, key).record).decode()
 
 
 class TestReceipts:

@@ -1,5 +1,9 @@
 """What the tests of the SDK against the real server share: a line that can be cut, and clients behind it."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +16,8 @@ from tests import factories
 from tests.clients.relay import Relay
 from tests.server import Server
 from workspaces.types import WorkspaceRef
+
+PROJECT = Path(__file__).resolve().parents[2]
 
 QUICK = Tuning(backoff=Backoff(first=0.02, longest=0.2))
 """Late writes are tried again soon, so that a test need not wait."""
@@ -67,3 +73,14 @@ def connect(shop: WorkspaceRef, server: Server) -> Iterator[Connect]:
             return client
 
         yield made
+
+
+@pytest.fixture
+def model() -> Iterator[dict[str, str]]:
+    """The fake provider that the page names, as the variables that it prints."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "sdk" / "python" / "tests")}
+    command = [sys.executable, "-m", "loopback"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield dict(word.split("=", 1) for word in process.stdout.readline().split()[1:])
+        process.send_signal(signal.SIGINT)

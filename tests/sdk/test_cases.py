@@ -1,4 +1,4 @@
-"""The cases made from public reports, played on a running server by the SDK's own command (HI-11, HI-21)."""
+"""The cases made from public reports, played on a running server by the SDK's own command (HI-11, CA-15)."""
 
 import os
 import subprocess
@@ -12,17 +12,19 @@ from tests.history.talk import ready_workspace
 from tests.server import Server
 
 CASES = Path(__file__).resolve().parents[2] / "sdk" / "python" / "tests" / "history_cases"
-SKIPPED = {"O19", "O25", "O28"}
-"""Two are of context assembly; one sets the clock, which a server lets nobody do."""
+SKIPPED = {"O25"}
+"""It sets the clock, which a server lets nobody do."""
 
 
 @pytest.fixture
 def key(committed: None) -> str:
-    return factories.make_key(ready_workspace("Aurora"), "history")
+    workspace = ready_workspace("Aurora")
+    factories.switch(workspace, "context", on=True)
+    return factories.make_key(workspace, "history", "context")
 
 
 def test_every_case_passes_on_a_server(server: Server, key: str) -> None:
-    """HI-11, HI-21: the same cases as in process, over HTTP: a crash and two tenants among them."""
+    """HI-11, HI-21, CA-15: the same cases as in process, over HTTP: a crash, two tenants and contexts among them."""
     environment = {**os.environ, "LASTRO_KEY": key}
     command = [sys.executable, "-m", "lastro.testing", "cases", str(CASES), "--server", server.url]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

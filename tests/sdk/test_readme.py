@@ -18,11 +18,12 @@ ON_A_SERVER = [example for example in EXAMPLES if "LASTRO_KEY" in example]
 
 
 @pytest.mark.parametrize("number", range(len(ON_A_SERVER)))
-def test_an_example(number: int, shop: WorkspaceRef, server: Server) -> None:
-    """SD-1 to SD-8: each example that needs a server runs by itself, against a real one."""
-    factories.switch(shop, "history", on=True)
-    key = factories.make_key(shop, "agent_state", "history")
-    variables = {"LASTRO_KEY": key, "LASTRO_URL": server.url, "NO_PROXY": "127.0.0.1"}
+def test_an_example(number: int, shop: WorkspaceRef, server: Server, model: dict[str, str]) -> None:
+    """SD-1 to SD-10: each example that needs a server runs by itself, against a real one."""
+    for feature in ("history", "context"):
+        factories.switch(shop, feature, on=True)
+    key = factories.make_key(shop, "agent_state", "history", "context")
+    variables = {**model, "LASTRO_KEY": key, "LASTRO_URL": server.url, "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", ON_A_SERVER[number]],
         env={**os.environ, **variables},
@@ -37,4 +38,4 @@ def test_an_example(number: int, shop: WorkspaceRef, server: Server) -> None:
 
 def test_there_are_examples() -> None:
     """SD-1: none was lost to a change of the page."""
-    assert len(ON_A_SERVER) >= 7
+    assert len(ON_A_SERVER) >= 9

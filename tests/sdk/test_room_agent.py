@@ -2,11 +2,9 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,17 +15,6 @@ from tests.server import Server
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "how-to" / "history-in-an-agent.md").read_text(encoding="utf-8")
 SCRIPT = PROJECT / "examples" / "room_agent.py"
-
-
-@pytest.fixture
-def model() -> Iterator[dict[str, str]]:
-    """The fake provider that the page names, as the variables that it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "sdk" / "python" / "tests")}
-    command = [sys.executable, "-m", "loopback"]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield dict(word.split("=", 1) for word in process.stdout.readline().split()[1:])
-        process.send_signal(signal.SIGINT)
 
 
 @pytest.fixture(params=["file", "server"])

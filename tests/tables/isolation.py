@@ -13,6 +13,7 @@ WITHOUT_WORKSPACE: dict[str, str] = {
     "workspaces_deploymentauditentry": "Acts outside every workspace, such as a failed sign-in (PR-21).",
     "workspaces_deploymentaudithead": "The last entry of the deployment's own chain.",
     "workspaces_signingkey": "The deployment's signing keys, whose public halves everybody may read (PR-20b).",
+    "workspaces_scheduledrun": "When each scheduled task of the deployment ran last (PL-11).",
     "workspaces_outgoing": "Signed documents on their way out of the deployment, without content (PR-22).",
     "auth_group": "One group for each role of each workspace; workspaces_role says whose it is.",
     "auth_group_permissions": "Django makes it; a role's rights are object permissions on its workspace.",

@@ -418,6 +418,7 @@ _READERS = ("propose_documents", "approve_documents", "publish_documents", "view
 
 _ERASURES = ("request_erasure", "approve_erasure")
 _ASKED = ("approve_documents", "propose_documents", "publish_documents", "manage_people", "view_audit")
+_JOBS = ("view_usage", *_ERASURES, "build_package")
 
 PAGES: tuple[Page, ...] = (
     Page(name="console:workspace", ok=303),
@@ -481,12 +482,17 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:audit", any_of=("view_audit",)),
     Page(name="console:audit_export", any_of=("view_audit",)),
     Page(name="console:audit_entry", any_of=("view_audit",)),
+    Page(name="console:usage", any_of=("view_usage",)),
+    Page(name="console:usage_export", any_of=("view_usage",)),
+    Page(name="console:jobs", any_of=_JOBS),
+    Page(name="console:job", any_of=_JOBS),
     Page(name="console:token_new", methods=_FORM),
     Page(name="console:token_revoke", methods=_FORM),
 )
 
 PERSONAL: dict[str, str] = {
     "console:home": "Every person sees the workspaces that are theirs.",
+    "console:home_export": "It holds the numbers of the overview, of the workspaces whose usage the person sees.",
     "console:me": "Every person has a profile of their own.",
     "console:features_matrix": "It shows the workspaces that are theirs.",
     "console:second_factor": "Every person has a second factor of their own.",
@@ -501,6 +507,9 @@ PERSONAL_ACTS: dict[str, str] = {
     "console:second_factor_codes": "It makes recovery codes for who sends it.",
 }
 """What a person does to what is theirs, where there is something to do it to; the way to the sign-in (302) else."""
+
+OPERATORS: dict[str, tuple[str, ...]] = {"console:health": ("view_usage", "manage_workspace")}
+"""Pages of the deployment, for who holds one of the permissions in any workspace; 403 to others, 302 to nobody."""
 
 OPEN_PAGES: dict[str, str] = {
     "console:sign_in": "It is where people sign in.",

@@ -34,7 +34,7 @@ from workspaces.models import (
 from workspaces.rules.credentials import parse_key
 from workspaces.rules.rights import KEY_SCOPES, ROLES
 from workspaces.scopes import scope_of
-from workspaces.services import credentials, people
+from workspaces.services import credentials, people, usage
 from workspaces.types import ChangeWish, WorkspaceRef
 
 PHONE = "+5511912345678"
@@ -202,6 +202,7 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
         factories.write(scope=factories.scope(SCOPE_ID), subject={"type": "phone_e164", "value": PHONE})
     )
     assert stored.status == 200
+    usage.keep_counted()
     batch = InProcess(key).post("/v1/batch", {"items": [{}]}, **{"Idempotency-Key": "cast"})
     assert batch.status == 200
 

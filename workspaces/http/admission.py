@@ -67,7 +67,7 @@ def _known_source(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted | 
         caller = source_caller(facts, parts, origin=origin, now=timezone.now())
     except Problem:
         return None
-    spent, seen = _look([name, *_names(caller, wanted)], _address(origin), _key(caller))
+    spent, seen = _look([name, *_names(caller, wanted)], _address(origin), _key(caller), caller=caller)
     payload = seen[0].payload
     if payload is None or grants.load(name, payload, KeyFacts) is not facts:
         return None
@@ -87,7 +87,7 @@ def _person(parts: KeyText, origin: Origin, wanted: Wanted) -> Admitted:
 
 
 def _of(caller: Caller, wanted: Wanted, of_address: Spent) -> Admitted:
-    of_key, seen = _look(_names(caller, wanted), _key(caller))
+    of_key, seen = _look(_names(caller, wanted), _key(caller), caller=caller)
     return _admitted(caller, min(of_address, of_key, key=lambda spent: spent.remaining), seen)
 
 
@@ -115,14 +115,14 @@ def _names(caller: Caller, wanted: Wanted) -> list[Name]:
     return [documents.heads_name(caller.workspace.id), *wanted(caller.workspace)]
 
 
-def _look(names: Sequence[Name], *buckets: Bucket) -> tuple[Spent, list[Seen]]:
+def _look(names: Sequence[Name], *buckets: Bucket, caller: Caller | None = None) -> tuple[Spent, list[Seen]]:
     """Look, or refuse where a bucket is empty; a hot store that does not answer limits nobody."""
     try:
         spent, seen = hotstore.look(names, buckets=buckets)
     except HotStoreDown:
         return Spent(), [NOTHING_SEEN] * len(names)
     if spent.wait_ms:
-        raise RateLimited(spent)
+        raise RateLimited(spent, caller)
     return spent, seen
 
 

@@ -35,6 +35,7 @@ def answer_problem(error: Exception, context: dict[str, Any]) -> Response:
     """Answer any exception of a /v1 view; only the class of an unexpected one is logged."""
     problem = reported(error)
     request = context["request"]._request
+    _note(request, problem)
     response = Response(body_of(problem, request_id=request.request_id), status=problem.status)
     response.content_type = "application/problem+json"
     for name, value in headers_of(problem).items():
@@ -87,11 +88,19 @@ def headers_of(problem: Problem) -> dict[str, str]:
 
 
 def plain_problem(request: HttpRequest, problem: Problem) -> JsonResponse:
-    """Answer a problem where no view of /v1 was reached."""
+    """Answer a problem without REST framework: from a hot view, or where no view of /v1 was reached."""
+    _note(request, problem)
     body = msgspec.to_builtins(body_of(problem, request_id=getattr(request, "request_id", "")))
     return JsonResponse(
         body, status=problem.status, content_type="application/problem+json", headers=headers_of(problem)
     )
+
+
+def _note(request: Any, problem: Problem) -> None:
+    """Leave word of a refusal, and of whom it met before they were admitted, to who counts requests (CO-10)."""
+    request.refusal = problem.code
+    if isinstance(problem, RateLimited) and problem.caller is not None:
+        request.caller = problem.caller
 
 
 def catalogue() -> dict[str, type[Problem]]:

@@ -11,6 +11,7 @@ from workspaces.models.idempotency import RememberedAnswer
 from workspaces.models.outside import Outgoing
 from workspaces.models.people import Invitation, Membership, Person, Role
 from workspaces.models.profiles import Handle, Profile
+from workspaces.models.runs import ScheduledRun
 from workspaces.models.sign_ins import (
     FailingNetwork,
     OpenIdAccount,
@@ -20,6 +21,7 @@ from workspaces.models.sign_ins import (
 )
 from workspaces.models.signing import SigningKey
 from workspaces.models.tenancy import TenantModel, Workspace, WorkspaceRow
+from workspaces.models.usage import UsageHour
 
 __all__ = [
     "ApiKey",
@@ -50,12 +52,14 @@ __all__ = [
     "RememberedAnswer",
     "RetiredKey",
     "Role",
+    "ScheduledRun",
     "SecondFactor",
     "SigningKey",
     "Source",
     "StaffSession",
     "TenantModel",
     "Tombstone",
+    "UsageHour",
     "Workspace",
     "WorkspaceNotBound",
     "WorkspaceRow",

@@ -90,6 +90,11 @@ def api_keys() -> QuerySet[ApiKey]:
     return ApiKey.objects.select_related("source", "made_by").order_by("-created_at", "-id")
 
 
+def expiring_keys(*, now: datetime, until: datetime) -> QuerySet[ApiKey]:
+    """List the active keys whose end comes before a moment."""
+    return ApiKey.objects.filter(revoked_at=None, expires_at__gt=now, expires_at__lte=until)
+
+
 def keys_in_state(keys: QuerySet[ApiKey], state: str, *, now: datetime) -> QuerySet[ApiKey]:
     """Keep the keys that are active, expired or revoked; another word does not filter."""
     expired = Q(revoked_at=None, expires_at__lte=now)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from agentstate.services.rotation import reseal_batch
+from assembly.services.rotation import reseal_batch as reseal_graphs
 from history.services.rotation import reseal_batch as reseal_sessions
 from privacy.selectors.hash_keys import names_under_previous
 from workspaces import access
@@ -24,9 +25,9 @@ PASSES = 60
 class Command(BaseCommand):
     help = (
         "Rotate a level of keys. master: what lies under LASTRO_MASTER_KEY_PREVIOUS moves under LASTRO_MASTER_KEY."
-        " workspace, handles: new secrets, and what they wrap moves. data: states and sessions are sealed again under"
-        " new keys. hashes: other keys for keyed hashes; names and secrets move when they are met, and the keys before"
-        " go when nothing needs them: run it again. Killed in the middle, the same command goes on."
+        " workspace, handles: new secrets, and what they wrap moves. data: states, sessions and graphs are sealed again"
+        " under new keys. hashes: other keys for keyed hashes; names and secrets move when they are met, and the keys"
+        " before go when nothing needs them: run it again. Killed in the middle, the same command goes on."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -110,15 +111,17 @@ class Command(BaseCommand):
 
     def _data(self, workspace: WorkspaceRef) -> str:
         rotation.note_rotation("data", workspace=workspace, actor=OPERATOR, now=timezone.now())
-        states = sessions = busy = 0
+        states = sessions = graphs = busy = 0
         for _ in range(PASSES):
             sealed, busy = self._pass(workspace)
             talks, running = self._pass_of_sessions(workspace)
-            states, sessions, busy = states + sealed, sessions + talks, busy + running
+            runs, written = self._pass_of_graphs(workspace)
+            states, sessions, graphs = states + sealed, sessions + talks, graphs + runs
+            busy += running + written
             if not busy or not self.waits:
                 break
             time.sleep(PAUSE_SECONDS)
-        said = f"{states} states and {sessions} sessions sealed again"
+        said = f"{states} states, {sessions} sessions and {graphs} graphs sealed again"
         return said + (f", {busy} were busy: run this again" if busy else "")
 
     def _pass(self, workspace: WorkspaceRef) -> tuple[int, int]:
@@ -136,6 +139,14 @@ class Command(BaseCommand):
             sessions, busy, after = sessions + done.sessions, busy + done.busy, done.last
             if after is None:
                 return sessions, busy
+
+    def _pass_of_graphs(self, workspace: WorkspaceRef) -> tuple[int, int]:
+        graphs, busy, after = 0, 0, None
+        while True:
+            done = reseal_graphs(workspace=workspace, before=self.before, now=timezone.now(), after=after)
+            graphs, busy, after = graphs + done.graphs, busy + done.busy, done.last
+            if after is None:
+                return graphs, busy
 
 
 def _kept(what: str, needed_by: Collection[str]) -> str:

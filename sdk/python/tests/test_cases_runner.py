@@ -34,9 +34,9 @@ def copied(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", READ)
 def test_every_case_passes(name: str, tmp_path: Path) -> None:
-    """HI-11: in RAM and in SQLite, as it is asked for and repaired; context assembly is told to be absent."""
+    """HI-11, CA-15: in RAM and in SQLite, as it is asked for and repaired; a context on a graph in RAM."""
     found = verdict_on(READ[name], tmp_path)
-    assert found.word == ("SKIP" if READ[name]["provider"] == "neutral" else "PASS"), found.line
+    assert found.word == "PASS", found.line
     assert not found.unchecked
 
 
@@ -92,6 +92,13 @@ def fact(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
         ("two summaries", "O15", fact("summaries_in_window", 2)),
         ("a busy worker", "O23", lambda case: case["operation"]["steps"][0].update(expect="busy")),
         ("a foreign session", "O27", lambda case: case["operation"]["steps"][1].update(expect="ok")),
+        ("a child's own work is shown", "O19", fact("included", ["art-child"])),
+        ("another reason", "O19", fact("omitted", {"art-child": "privacy"})),
+        ("a text of a child", "O19", expect("text_present", ["HELIOTROPE"])),
+        ("a text that is shown", "O19", expect("text_absent", ["child reports"])),
+        ("a read that is replaced", "O28", fact("step_1", {"included": ["mem-read"]})),
+        ("nothing is stale", "O28", fact("step_0", {"stale": ["mem-read"]})),
+        ("an act that makes no context", "O19", lambda case: case["operation"].update(name="window")),
         (
             "an act that nobody knows",
             "O14",

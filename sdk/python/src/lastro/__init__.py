@@ -1,20 +1,24 @@
-"""Working memory and conversation history of AI agents (SD-1 to SD-11)."""
+"""Working memory, conversation history and context of AI agents (SD-1 to SD-11)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lastro.client import AsyncLastro, AsyncState, Conversation, Lastro, Scope, State
+    from lastro.contexts import Context
     from lastro.errors import LastroError
     from lastro.outbox import FileOutbox, MemoryOutbox, Outbox
+    from lastro.recording import Later, Recorded, Refused, Tool, tool
     from lastro.states.backoff import Backoff
     from lastro.states.tuning import Budgets, Tuning
     from lastro.states.types import Conflict, Handle, StateCleared, StateName, StateRead, StateWritten
 
 _PLACES = {
     "lastro.client": ("AsyncLastro", "AsyncState", "Conversation", "Lastro", "Scope", "State"),
+    "lastro.contexts": ("Context",),
     "lastro.errors": ("LastroError",),
     "lastro.outbox": ("FileOutbox", "MemoryOutbox", "Outbox"),
+    "lastro.recording": ("Later", "Recorded", "Refused", "Tool", "tool"),
     "lastro.states.backoff": ("Backoff",),
     "lastro.states.tuning": ("Budgets", "Tuning"),
     "lastro.states.types": (
@@ -34,20 +38,26 @@ __all__ = [
     "Backoff",
     "Budgets",
     "Conflict",
+    "Context",
     "Conversation",
     "FileOutbox",
     "Handle",
     "Lastro",
     "LastroError",
+    "Later",
     "MemoryOutbox",
     "Outbox",
+    "Recorded",
+    "Refused",
     "Scope",
     "State",
     "StateCleared",
     "StateName",
     "StateRead",
     "StateWritten",
+    "Tool",
     "Tuning",
+    "tool",
 ]
 
 

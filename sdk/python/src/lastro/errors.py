@@ -120,6 +120,61 @@ class StateConflict(ServerRefusal):
     code = "agent_state_conflict"
 
 
+class RecordTaken(ServerRefusal):
+    """A record of this id is in the graph, and says something else (CA-3)."""
+
+    code = "record_conflict"
+
+
+class ReferenceUnknown(InvalidRequest):
+    """A record names one that is not in the graph of its conversation; `pointers` say where (CA-3)."""
+
+    code = "unknown_reference"
+
+
+class SupersedesItself(InvalidRequest):
+    """A memory would replace itself by way of others (CA-13)."""
+
+    code = "supersession_cycle"
+
+
+class CheckpointUnknown(InvalidRequest):
+    """A resume names no checkpoint, or one that its asker may not see (CA-10)."""
+
+    code = "checkpoint_missing"
+
+
+class ContextTooSmall(InvalidRequest):
+    """What may not be left out of a context does not fit its budget (CA-12).
+
+    `unit` is `tokens` or `bytes`; `references` are the ids of what is protected.
+    """
+
+    code = "context_budget_exceeded"
+
+    def __init__(
+        self,
+        code: str = "",
+        *,
+        status: int,
+        request_id: str | None = None,
+        pointers: Sequence[str] = (),
+        unit: str = "",
+        needed: int = 0,
+        allowed: int = 0,
+        references: Sequence[str] = (),
+    ) -> None:
+        super().__init__(code, status=status, request_id=request_id, pointers=pointers)
+        self.unit, self.needed, self.allowed = unit, needed, allowed
+        self.references = tuple(references)
+
+
+class OutOfReach(LastroError):
+    """The server did not answer in time, or not now, something that nobody here can answer in its place."""
+
+    code = "unreachable"
+
+
 class UnexpectedAnswer(ServerRefusal):
     """Something answered that does not speak as the server does: look at `base_url` and what stands before it."""
 
@@ -128,7 +183,19 @@ class UnexpectedAnswer(ServerRefusal):
 
 BY_CODE: Mapping[str, type[ServerRefusal]] = {
     kind.code: kind
-    for kind in (Unauthenticated, NotAllowed, FeatureOff, SubjectErased, SubjectMismatch, StateConflict)
+    for kind in (
+        Unauthenticated,
+        NotAllowed,
+        FeatureOff,
+        SubjectErased,
+        SubjectMismatch,
+        StateConflict,
+        RecordTaken,
+        ReferenceUnknown,
+        SupersedesItself,
+        CheckpointUnknown,
+        ContextTooSmall,
+    )
 }
 BY_STATUS: Mapping[int, type[ServerRefusal]] = {
     400: InvalidRequest,

@@ -14,7 +14,7 @@ from lastro.states.bodies import compact, detached, json_object, merged
 from lastro.states.types import Body, ScopeKind, StateName, StateRead
 from lastro.states.writes import CLEAR, WRITE, Request, rfc3339
 
-Recorded = Mapping[StateName, StateRead | Mapping[str, Any]]
+RecordedStates = Mapping[StateName, StateRead | Mapping[str, Any]]
 """What a recorded turn had read: by state, the read itself, or its body at version 1."""
 
 
@@ -38,7 +38,7 @@ class _Stored:
 class Executor:
     """Keeps the states of one replay, and answers requests about them as the server would."""
 
-    def __init__(self, states: Recorded, *, now: float) -> None:
+    def __init__(self, states: RecordedStates, *, now: float) -> None:
         self._states = {name: _recorded(found, now=now) for name, found in states.items()}
         self._answers: dict[str, Reply] = {}
         self._now = now

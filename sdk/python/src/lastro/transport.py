@@ -46,9 +46,9 @@ class Http:
 
     async def send(self, request: Request, *, deadline: float) -> Reply | None:
         """Send a request; none where no whole answer came by the deadline (by `time.monotonic`)."""
-        headers: Mapping[str, str] = (
-            {**self._headers, "Idempotency-Key": request.key} if request.key else self._headers
-        )
+        headers = {**self._headers, "Content-Type": request.media_type}
+        if request.key:
+            headers["Idempotency-Key"] = request.key
         try:
             async with asyncio.timeout(deadline - time.monotonic()):
                 answer = await self._answered(request, headers)

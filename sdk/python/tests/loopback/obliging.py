@@ -10,13 +10,13 @@ SAMPLES: dict[str, Any] = {"string": "Friday", "integer": 1, "number": 1, "boole
 
 
 def obliging(request: Body) -> Turn:
-    """Answer one request of the Responses API, and in plain words one of any other."""
+    """Answer one request of OpenAI's two APIs, and in plain words one of any other."""
     shape = request.get("text", {}).get("format", {}).get("schema")
     if shape:
         return Turn(json.dumps(sample(shape)))
-    last = request.get("input", [{}])[-1]
+    last = (request.get("input") or request.get("messages") or [{}])[-1]
     if request.get("tools") and last.get("role") == "user":
-        tool = request["tools"][0]
+        tool = request["tools"][0].get("function", request["tools"][0])
         return Turn(calls=(Call(tool["name"], sample(tool["parameters"])),))
     return Turn("Room 12 is free.")
 

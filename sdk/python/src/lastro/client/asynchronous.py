@@ -4,18 +4,19 @@ import asyncio
 import inspect
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from lastro.client.calls import Calls
+from lastro.client.graph_async import AsyncContexts, AsyncGraph
 from lastro.client.runtime import OpensHistory, Options, Replay, Runtime, history_on
 from lastro.client.scopes import Conversation, Scope, handle_of, object_id
+from lastro.client.waiting import awaited
 from lastro.errors import InvalidCall
 from lastro.outbox import Outbox
-from lastro.replay import Recorded
+from lastro.replay import RecordedStates
 from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import (
     Body,
@@ -28,7 +29,6 @@ from lastro.states.types import (
     StateWritten,
 )
 
-T = TypeVar("T")
 Change = Callable[[Body], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
 
 
@@ -55,7 +55,7 @@ class AsyncState:
 
         Raises ServerRefusal: Unauthenticated, NotAllowed, FeatureOff, InvalidRequest, UnexpectedAnswer.
         """
-        return await _waited(self._calls.get())
+        return await awaited(self._calls.get())
 
     async def put(
         self, body: Mapping[str, Any], *, mode: Mode = "merge_by_key", if_version: int | None = None
@@ -65,11 +65,11 @@ class AsyncState:
         Within the budget of a write (1 s); out of reach it is kept and sent later, `pending` (SD-4). A conflict is an
         answer: `stored` false, `reason` `conflict`. Raises InvalidBody, OutboxFull, OutboxUnavailable, ServerRefusal.
         """
-        return await _waited(self._calls.put(body, mode=mode, if_version=if_version))
+        return await awaited(self._calls.put(body, mode=mode, if_version=if_version))
 
     async def delete(self, *fields: str) -> StateWritten:
         """Remove fields, by a merge (WM-8)."""
-        return await _waited(self._calls.delete(fields))
+        return await awaited(self._calls.delete(fields))
 
     async def update(self, change: Change, *, tries: int = 5) -> StateWritten:
         """Read, let `change` (a function or a coroutine function) make the new body, and write it; else again (SD-2).
@@ -78,16 +78,16 @@ class AsyncState:
         """
         update = self._calls.tries(tries)
         while True:
-            read = await _waited(update.get())
+            read = await awaited(update.get())
             body = change(read.body)
-            written = await _waited(update.put(read, await body if inspect.isawaitable(body) else body))
+            written = await awaited(update.put(read, await body if inspect.isawaitable(body) else body))
             if written.reason != "conflict":
                 return written
             await asyncio.sleep(update.pause())
 
     async def clear(self, *, if_version: int | None = None) -> StateCleared:
         """Remove the whole state; it reads as never written afterwards (WM-16b). Raises ServerRefusal."""
-        return await _waited(self._calls.clear(if_version=if_version))
+        return await awaited(self._calls.clear(if_version=if_version))
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
@@ -176,7 +176,17 @@ class AsyncLastro:
             raise InvalidCall("name a person by a handle")
         return Scope("subject", person.text, subject=None, agent=agent or self._agent, opens=self._open)
 
-    def replay(self, states: Recorded | None = None) -> AbstractContextManager[Replay]:
+    @property
+    def graph(self) -> AsyncGraph:
+        """The runtime graph: runs, calls, results and memories (SD-10)."""
+        return AsyncGraph(self, self._runtime)
+
+    @property
+    def context(self) -> AsyncContexts:
+        """Contexts for the next request of a model (SD-10)."""
+        return AsyncContexts(self, self._runtime)
+
+    def replay(self, states: RecordedStates | None = None) -> AbstractContextManager[Replay]:
         """Let nothing leave the process: every state starts empty, or as given (SD-6).
 
         It holds for the calls of this thread or task, for what is started with a copy of its context, and for the
@@ -186,7 +196,7 @@ class AsyncLastro:
 
     async def flush(self, timeout: float) -> bool:
         """Send what waits, for at most `timeout` seconds; tell whether nothing waits any more (SD-7)."""
-        return await _waited(self._runtime.flush(timeout))
+        return await awaited(self._runtime.flush(timeout))
 
     async def close(self, timeout: float | None = None) -> bool:
         """Send what waits (for at most 5 s unless told), and end; tell whether nothing waits.
@@ -196,13 +206,9 @@ class AsyncLastro:
         if self._runtime.is_closed:
             return True
         seconds = self._runtime.options.budgets.close if timeout is None else timeout
-        is_sent = await self.flush(seconds) if self._runtime.outbox.count() else True
+        is_sent = await self.flush(seconds) if self._runtime.waiting() else True
         await asyncio.to_thread(self._ending)
         return is_sent
 
     def _open(self, name: StateName, subject: Handle | None) -> AsyncState:
         return AsyncState(self, self._runtime, name, subject)
-
-
-async def _waited(future: "Future[T]") -> T:
-    return await asyncio.wrap_future(future)

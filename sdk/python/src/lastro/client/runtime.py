@@ -7,10 +7,11 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +21,11 @@ from lastro.history.history import History
 from lastro.history.stores.ram import RamStore
 from lastro.history.stores.server import ServerStore
 from lastro.outbox import FileOutbox, MemoryOutbox, Outbox
-from lastro.replay import Executor, Recorded
+from lastro.recording.local import LocalGraph
+from lastro.recording.queue import Queue
+from lastro.recording.recorder import Recorder
+from lastro.recording.units import Unit
+from lastro.replay import Executor, RecordedStates
 from lastro.states.operations import States
 from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import StateName, StateRead
@@ -53,12 +58,19 @@ class Options:
 class Replay:
     """One replay: nothing of it leaves the process (SD-6)."""
 
-    def __init__(self, runtime: "Runtime", states: Recorded) -> None:
+    def __init__(self, runtime: "Runtime", states: RecordedStates) -> None:
         self.runtime = runtime
         self.has_ended = False
         options = runtime.options
         self.history = options.history(RamStore())
         self._executor = Executor(states, now=options.tuning.chances.clock())
+        self.records = Queue()
+        self.recorder = Recorder(
+            LocalGraph(now=runtime.now).send,
+            queue=self.records,
+            budgets=options.budgets,
+            tuning=options.tuning,
+        )
         self.states = States(
             self._executor.send,
             outbox=MemoryOutbox(),
@@ -82,6 +94,8 @@ class Runtime:
         self._api_key, self._base_url = _checked(api_key, base_url)
         self.outbox = _outbox(options.outbox)
         self.outbox.bind(hashlib.sha256(f"{self._base_url}\n{api_key}".encode()).hexdigest())
+        self.records = Queue()
+        self._recorder: Recorder | None = None
         self._loop = Loop(self._begin, self._end)
         self._http: Http | None = None
         self._history: History | None = None
@@ -102,6 +116,35 @@ class Runtime:
         if replay is not None and replay.has_ended:
             raise ReplayEnded
         return self._loop.submit(lambda: work(replay.states if replay is not None else self._live()))
+
+    def graph(
+        self, work: Callable[[Recorder], Coroutine[Any, Any, T]], *, replay: Replay | None
+    ) -> "concurrent.futures.Future[T]":
+        """Run something on the recorder of a replay, or of the server. Raises ClientClosed and ReplayEnded."""
+
+        async def started() -> T:
+            recorder = self._live_recorder() if replay is None else replay.recorder
+            recorder.start()
+            return await work(recorder)
+
+        self.require_open(replay)
+        return self._loop.submit(started)
+
+    def queue(self, units: Sequence[Unit], *, replay: Replay | None) -> None:
+        """Let units wait to be recorded. Raises ClientClosed, ReplayEnded and OutboxFull."""
+        self.require_open(replay)
+        (self.records if replay is None else replay.records).add(units)
+
+    def require_open(self, replay: Replay | None) -> None:
+        """Refuse a call that comes after the end: ClientClosed, ReplayEnded."""
+        if replay is not None and replay.has_ended:
+            raise ReplayEnded
+        if self.is_closed:
+            raise ClientClosed
+
+    def now(self) -> datetime:
+        """Give the time by the clock of this client."""
+        return datetime.fromtimestamp(self.options.tuning.chances.clock(), tz=UTC)
 
     def replay(self) -> Replay | None:
         """Give the replay of this client that the caller is within."""
@@ -128,7 +171,7 @@ class Runtime:
         return self._history
 
     @contextmanager
-    def replaying(self, states: Recorded) -> Generator[Replay]:
+    def replaying(self, states: RecordedStates) -> Generator[Replay]:
         """Be within a replay, here and in what is started with a copy of this context."""
         replay = Replay(self, states)
         token = _replays.set((*_replays.get(), replay))
@@ -137,11 +180,22 @@ class Runtime:
         finally:
             replay.has_ended = True
             _replays.reset(token)
+            if not self.is_closed:
+                self._loop.submit(replay.recorder.stop)
 
     def flush(self, timeout: float) -> "concurrent.futures.Future[bool]":
         """Send what waits, for at most `timeout` seconds."""
         deadline = time.monotonic() + timeout
-        return self._loop.submit(lambda: self._live().flush(deadline=deadline))
+        return self._loop.submit(lambda: self._flushed(deadline))
+
+    async def _flushed(self, deadline: float) -> bool:
+        states, records = self._live(), self._live_recorder()
+        sent = await asyncio.gather(states.flush(deadline=deadline), records.flush(deadline=deadline))
+        return all(sent)
+
+    def waiting(self) -> int:
+        """Give how many writes and records wait to be sent."""
+        return self.outbox.count() + self.records.count()
 
     @property
     def is_closed(self) -> bool:
@@ -159,18 +213,25 @@ class Runtime:
         lost = 0 if self.outbox.is_durable else self.outbox.count()
         if lost:
             log.warning("outbox.lost writes=%d", lost)
+        if self.records.count():
+            log.warning("records.lost records=%d", self.records.count())
         self.outbox.close()
 
     def in_child(self) -> None:
         """Begin anew in the child of a fork: what is under way, and what waits in memory, is the parent's."""
-        _abandoned.append((self._http, self._history, self._states, self._sending))
-        self._http = self._history = self._states = self._sending = None
+        _abandoned.append((self._http, self._history, self._states, self._sending, self._recorder))
+        self._http = self._history = self._states = self._sending = self._recorder = None
         self._loop.in_child()
         self.outbox.in_child()
+        self.records.in_child()
 
     def _live(self) -> States:
         assert self._states is not None  # noqa: S101  (made before the loop takes its first call)
         return self._states
+
+    def _live_recorder(self) -> Recorder:
+        assert self._recorder is not None  # noqa: S101  (made before the loop takes its first call)
+        return self._recorder
 
     async def _begin(self) -> None:
         options = self.options
@@ -182,6 +243,9 @@ class Runtime:
             tuning=options.tuning,
         )
         self._sending = asyncio.create_task(self._states.run())
+        self._recorder = Recorder(
+            self._http.send, queue=self.records, budgets=options.budgets, tuning=options.tuning
+        )
 
     async def _end(self) -> None:
         own = asyncio.current_task()

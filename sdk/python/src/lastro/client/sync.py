@@ -3,18 +3,19 @@
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from lastro.client.calls import Calls
+from lastro.client.graph_sync import Contexts, Graph
 from lastro.client.runtime import OpensHistory, Options, Replay, Runtime, history_on
 from lastro.client.scopes import Conversation, Scope, handle_of, object_id
+from lastro.client.waiting import waited
 from lastro.errors import InvalidCall
 from lastro.outbox import Outbox
-from lastro.replay import Recorded
+from lastro.replay import RecordedStates
 from lastro.states.tuning import Budgets, Tuning
 from lastro.states.types import (
     Body,
@@ -27,7 +28,6 @@ from lastro.states.types import (
     StateWritten,
 )
 
-T = TypeVar("T")
 Change = Callable[[Body], Mapping[str, Any]]
 
 
@@ -52,7 +52,7 @@ class State:
 
         Raises ServerRefusal: Unauthenticated, NotAllowed, FeatureOff, InvalidRequest, UnexpectedAnswer.
         """
-        return _waited(self._calls.get())
+        return waited(self._calls.get())
 
     def put(
         self, body: Mapping[str, Any], *, mode: Mode = "merge_by_key", if_version: int | None = None
@@ -62,11 +62,11 @@ class State:
         Within the budget of a write (1 s); out of reach it is kept and sent later, `pending` (SD-4). A conflict is an
         answer: `stored` false, `reason` `conflict`. Raises InvalidBody, OutboxFull, OutboxUnavailable, ServerRefusal.
         """
-        return _waited(self._calls.put(body, mode=mode, if_version=if_version))
+        return waited(self._calls.put(body, mode=mode, if_version=if_version))
 
     def delete(self, *fields: str) -> StateWritten:
         """Remove fields, by a merge (WM-8)."""
-        return _waited(self._calls.delete(fields))
+        return waited(self._calls.delete(fields))
 
     def update(self, change: Change, *, tries: int = 5) -> StateWritten:
         """Read, let `change` make the new body of the old, and write it if nobody wrote since; else again (SD-2).
@@ -75,15 +75,15 @@ class State:
         """
         update = self._calls.tries(tries)
         while True:
-            read = _waited(update.get())
-            written = _waited(update.put(read, change(read.body)))
+            read = waited(update.get())
+            written = waited(update.put(read, change(read.body)))
             if written.reason != "conflict":
                 return written
             time.sleep(update.pause())
 
     def clear(self, *, if_version: int | None = None) -> StateCleared:
         """Remove the whole state; it reads as never written afterwards (WM-16b). Raises ServerRefusal."""
-        return _waited(self._calls.clear(if_version=if_version))
+        return waited(self._calls.clear(if_version=if_version))
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
@@ -167,7 +167,17 @@ class Lastro:
             raise InvalidCall("name a person by a handle")
         return Scope("subject", person.text, subject=None, agent=agent or self._agent, opens=self._open)
 
-    def replay(self, states: Recorded | None = None) -> AbstractContextManager[Replay]:
+    @property
+    def graph(self) -> Graph:
+        """The runtime graph: runs, calls, results and memories (SD-10)."""
+        return Graph(self, self._runtime)
+
+    @property
+    def context(self) -> Contexts:
+        """Contexts for the next request of a model (SD-10)."""
+        return Contexts(self, self._runtime)
+
+    def replay(self, states: RecordedStates | None = None) -> AbstractContextManager[Replay]:
         """Let nothing leave the process: every state starts empty, or as given (SD-6).
 
         It holds for the calls of this thread or task, for what is started with a copy of its context, and for the
@@ -177,7 +187,7 @@ class Lastro:
 
     def flush(self, timeout: float) -> bool:
         """Send what waits, for at most `timeout` seconds; tell whether nothing waits any more (SD-7)."""
-        return _waited(self._runtime.flush(timeout))
+        return waited(self._runtime.flush(timeout))
 
     def close(self, timeout: float | None = None) -> bool:
         """Send what waits (for at most 5 s unless told), and end; tell whether nothing waits.
@@ -187,17 +197,9 @@ class Lastro:
         if self._runtime.is_closed:
             return True
         seconds = self._runtime.options.budgets.close if timeout is None else timeout
-        is_sent = self.flush(seconds) if self._runtime.outbox.count() else True
+        is_sent = self.flush(seconds) if self._runtime.waiting() else True
         self._ending()
         return is_sent
 
     def _open(self, name: StateName, subject: Handle | None) -> State:
         return State(self, self._runtime, name, subject)
-
-
-def _waited(future: "Future[T]") -> T:
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise

@@ -40,6 +40,7 @@ class Verdict:
     value: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
     pointers: tuple[str, ...] = field(default=(), repr=False)
     wait: float | None = None
+    problem: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     @property
     def error(self) -> ServerRefusal:
@@ -88,7 +89,7 @@ def _problem(reply: Reply, body: dict[str, Any] | None, request_id: str | None, 
     if not code:
         return Verdict("strange", "unexpected_answer", reply.status, request_id)
     meaning: Meaning = "conflict" if code == "agent_state_conflict" else "refused"
-    return Verdict(meaning, code, reply.status, request_id, pointers=_pointers(body))
+    return Verdict(meaning, code, reply.status, request_id, pointers=_pointers(body), problem=body or {})
 
 
 def _has(body: dict[str, Any], shape: Shape) -> bool:

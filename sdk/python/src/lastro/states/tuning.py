@@ -13,13 +13,16 @@ from lastro.states.backoff import Backoff
 class Budgets:
     """How long a call may take, in seconds, connecting included (SD-7).
 
-    `read` and `write` bound one call each, `update` one with all its tries, `attempt` one late sending in the
-    background, `close` the last sending when a client is closed.
+    `read` and `write` bound one call each, `update` one with all its tries, `record` how long a record of the graph is
+    waited for, `assemble` one assembly of a context, `attempt` one late sending in the background, `close` the last
+    sending when a client is closed.
     """
 
     read: float = 0.25
     write: float = 1.0
     update: float = 3.0
+    record: float = 1.0
+    assemble: float = 2.0
     attempt: float = 5.0
     close: float = 5.0
 

@@ -28,8 +28,9 @@ class Request:
 
     method: str
     path: str
-    raw: bytes = field(repr=False)
+    raw: bytes = field(default=b"", repr=False)
     key: str = ""
+    media_type: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)

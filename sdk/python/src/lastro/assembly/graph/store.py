@@ -30,6 +30,10 @@ class RecordConflict(AssemblyError):
 
     code = "record_conflict"
 
+    def __init__(self, pointer: str, *, request_id: str | None = None) -> None:
+        super().__init__(pointer, request_id=request_id)
+        self.pointer = pointer
+
 
 @dataclass(slots=True)
 class RuntimeGraph:
@@ -58,10 +62,10 @@ class RuntimeGraph:
         require_known(records, stored=self._conversation)
         require_acyclic(records, stored=self._older)
         new: dict[Reference, Record] = {}
-        for one in records:
+        for number, one in enumerate(records):
             known = new.get(reference_to(one)) or self._records.get(reference_to(one), (0, one))[1]
             if known != one:
-                raise RecordConflict(one.id)
+                raise RecordConflict(f"/records/{number}")
             if reference_to(one) not in self._records:
                 new[reference_to(one)] = one
         for reference, one in new.items():

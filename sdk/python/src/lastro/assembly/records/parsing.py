@@ -285,9 +285,9 @@ def _choice(choices: tuple[Any, ...]) -> _Read:
 
 def _listed(reader: _Read, length: int | None) -> _Read:
     def read(value: Any, place: str) -> Any:
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             raise _Wrong(Problem(place, "not_a_list", "This is a list."))
-        elements = cast("list[object]", value)
+        elements = cast("Sequence[object]", value)
         if len(elements) > _FAR or length not in (None, len(elements)):
             raise _Wrong(Problem(place, "wrong_length", "The list has too many or too few elements."))
         return tuple(reader(element, f"{place}/{number}") for number, element in enumerate(elements))

@@ -1,13 +1,14 @@
 """Running every case of a folder, and the report: PASS or FAIL with why, SKIP where something is not there yet."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from lastro.testing.cases.acts import ACTS
+from lastro.testing.cases.assembling import ASSEMBLE, Assembling, uncompared
 from lastro.testing.cases.case import Case, CaseUnreadable, read_case
 from lastro.testing.cases.checks import WINDOWS, failures
 from lastro.testing.cases.facts import unknown_facts
@@ -47,9 +48,7 @@ def verdicts(folder: Path, settings: Sequence[Setting] = IN_PROCESS) -> Iterator
 def verdict(case: Case, settings: Sequence[Setting] = IN_PROCESS) -> Verdict:
     """Play one case on every setting that can be put into it."""
     name = f"{case.id} {case.kind}"
-    if case.needs_assembly:
-        return Verdict(name, "SKIP", ["context assembly is not there yet"])
-    strange = sorted({step.do for step in case.steps} - ACTS.keys())
+    strange = sorted({step.do for step in case.steps} - _known(case))
     if strange:
         return Verdict(name, "FAIL", [f"nobody knows the act {', '.join(strange)}"])
     played = [_played(case, setting, repair=repair) for setting in settings for repair in _ways(case)]
@@ -57,7 +56,15 @@ def verdict(case: Case, settings: Sequence[Setting] = IN_PROCESS) -> Verdict:
     unplayed = [reason for _, _, reason in played if reason]
     if len(unplayed) == len(played):
         return Verdict(name, "SKIP", sorted(set(unplayed)))
-    return Verdict(name, "FAIL" if why else "PASS", why, unknown_facts(list(case.facts)))
+    return Verdict(name, "FAIL" if why else "PASS", why, _unchecked(case))
+
+
+def _known(case: Case) -> Set[str]:
+    return {ASSEMBLE} if case.needs_assembly else ACTS.keys()
+
+
+def _unchecked(case: Case) -> Sequence[str]:
+    return unknown_facts(list(case.facts)) if not case.needs_assembly else uncompared(case)
 
 
 def _ways(case: Case) -> Sequence[bool]:
@@ -82,6 +89,8 @@ BROKEN = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
 
 def _played_on(stage: Stage, case: Case, *, repair: bool) -> tuple[str, Sequence[str], str]:
     name = f"{stage.name}, repaired" if repair else stage.name
+    if case.needs_assembly:
+        return _assembled_on(stage, case)
     play = Play(case=case, stage=stage, repair=repair)
     try:
         play.run(ACTS)
@@ -90,3 +99,15 @@ def _played_on(stage: Stage, case: Case, *, repair: bool) -> tuple[str, Sequence
     except BROKEN as error:
         return name, [f"the case cannot be played: {type(error).__name__} {error}"], ""
     return name, list(dict.fromkeys(failures(play))), ""
+
+
+def _assembled_on(stage: Stage, case: Case) -> tuple[str, Sequence[str], str]:
+    if stage.graph is None:
+        return stage.name, [], f"{stage.name}: keeps no graph"
+    try:
+        with stage.graph() as client:
+            return stage.name, list(Assembling(case=case, client=client).failures()), ""
+    except Unplayable as error:
+        return stage.name, [], f"{stage.name}: {error}"
+    except BROKEN as error:
+        return stage.name, [f"the case cannot be played: {type(error).__name__} {error}"], ""

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from lastro.client.sync import Lastro
 from lastro.history.contract import HistoryStore
 from lastro.history.history import History
 from lastro.history.records import Provider
@@ -15,9 +17,11 @@ from lastro.history.sessions import Session
 from lastro.history.stores.ram import RamStore
 from lastro.history.stores.server import ServerStore
 from lastro.history.stores.sqlite import SqliteStore
+from lastro.states.tuning import Budgets
 
 LONG = 10 * 365 * 86_400.0
 CONVERSATION = "the conversation of the case"
+PATIENT = Budgets(record=10.0, assemble=10.0)
 KEY_VARIABLE = "LASTRO_KEY"
 
 
@@ -40,7 +44,8 @@ class Clock:
 class Stage:
     """A store under a name, and how a process of its own takes a reservation of it and dies.
 
-    Each tenant has a namespace; on a store that outlives the case, `mark` makes it one of this play alone.
+    Each tenant has a namespace; on a store that outlives the case, `mark` makes it one of this play alone. `graph`
+    gives a client whose graph keeps what an assembly is made of; a file keeps none.
     """
 
     name: str
@@ -48,6 +53,7 @@ class Stage:
     clock: Clock
     dying: Sequence[str] = ()
     mark: str = ""
+    graph: Callable[[], AbstractContextManager[Lastro]] | None = None
     _store: HistoryStore | None = None
 
     def session(
@@ -96,7 +102,7 @@ class Stage:
 def ram(clock: Clock, _folder: Path) -> Stage:
     """Play in RAM."""
     store = RamStore(ttl=LONG, clock=clock)
-    return Stage(name="ram", open=lambda: store, clock=clock)
+    return Stage(name="ram", open=lambda: store, clock=clock, graph=_graph_in_ram)
 
 
 def sqlite(clock: Clock, folder: Path) -> Stage:
@@ -122,6 +128,13 @@ def server(url: str, key: str) -> Callable[[Clock, Path], Stage]:
             clock=clock,
             dying=("server", url),
             mark=f"-{uuid4().hex}",
+            graph=lambda: Lastro(key, base_url=url, budgets=PATIENT),
         )
 
     return stage
+
+
+@contextmanager
+def _graph_in_ram() -> Generator[Lastro]:
+    with Lastro("key", base_url="http://127.0.0.1:1", budgets=PATIENT) as client, client.replay():
+        yield client
