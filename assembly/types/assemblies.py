@@ -51,11 +51,13 @@ class NamedRecord(msgspec.Struct, frozen=True):
 
 
 class ShownRecord(msgspec.Struct, frozen=True):
-    """A record that was shown, and in which form."""
+    """A record that was shown, in which form, and how much it takes of the context."""
 
     type: str
     id: str
     form: str
+    tokens: int = 0
+    bytes: int = 0
 
 
 class TraceLine(msgspec.Struct, frozen=True, kw_only=True):
