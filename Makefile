@@ -47,8 +47,8 @@ model: run-environment ## Calibrate a model of the load, predict, measure beside
 messages: test-environment ## Collect what the pages say into the catalogues of each language, and compile them
 	@$(RUN) console.embedded run --badge test -- .venv/bin/python manage.py update_messages
 
-screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some)
-	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)"
+screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some; LANG=pt-br or fr)
+	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)" "$(filter pt-br fr,$(LANG))"
 
 lock: test-environment ## Compile the lock files from pyproject.toml (UPGRADE=1: to newer versions)
 	$(COMPILE) --group dev pyproject.toml -o requirements/dev.txt

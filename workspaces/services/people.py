@@ -82,7 +82,7 @@ def invite(
         facts={"roles": chosen},
     )
     # A mail server that is away must not answer an error for what is committed: the invitation can be sent again.
-    transaction.on_commit(lambda: _mail_invitation(email, workspace, token), robust=True)
+    transaction.on_commit(lambda: _mail_invitation(email, workspace, token, inviter), robust=True)
     return token
 
 
@@ -351,9 +351,10 @@ def _token_hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def _mail_invitation(email: str, workspace: WorkspaceRef, token: str) -> None:
+def _mail_invitation(email: str, workspace: WorkspaceRef, token: str, inviter: Person) -> None:
     """Send the link, in the language of whoever has an account already, or else of who invites."""
-    with spoken_to(Person.objects.filter(email=email.lower()).first()):
+    known = Person.objects.filter(email=email.lower()).first()
+    with spoken_to(known, otherwise=inviter.language):
         title = _("You are invited to %(name)s on Lastro") % {"name": workspace.name}
         text = _("Open this link within 7 days to join %(name)s:") % {"name": workspace.name}
     send_mail(title, f"{text}\n\n{invitation_link(token)}\n", None, [email])
