@@ -24,7 +24,19 @@ from workspaces.rules.rights import KEY_SCOPES, ROLES
 
 NAMES = {
     # of the house: workspaces, people, agents, sources, workers, types with their values, keys and reasons
-    *("House", "Quiet", "Eva", "Nils", "of the house", "of history", "tests", "first", LONG, *AGENTS),
+    *(
+        "House",
+        "Quiet",
+        "Eva",
+        "Nils",
+        "of the house",
+        "of history",
+        "of context",
+        "tests",
+        "first",
+        LONG,
+        *AGENTS,
+    ),
     *(role.title() for role in ROLES),
     *(
         "chat backend",
@@ -48,6 +60,8 @@ NAMES = {
     ),
     # of the product and of the law
     *("Lastro", "LGPD", "GDPR", "UTC", "SHA", "Django", "Celery", "Python", "PostgreSQL", "Valkey"),
+    # of the conversation of which contexts are assembled: policies, runs, routes, visibilities and classes
+    *("default", "support", "elsewhere", "openai", "participant", "volatile", "secret"),
     # scopes of keys, kinds of data and members of documents: codes that have no second word
     *(*KEY_SCOPES, *KINDS, "document", "test", "feature", "features", "drop", "version", "system"),
     *(title for _code, title in settings.LANGUAGES),
@@ -65,6 +79,7 @@ DATA = re.compile(
         [
             r"\S+@\S+",
             r"\bp_\w+",
+            r"\b(?:[\w-]+\.)?ticket-\d+\b",
             r"\b[a-z]+(?:_[a-z]+)+\b",
             r"\b[a-z]+\.[a-z_*]+",
             r"\bER-\d{4}-\d{4}\b",
