@@ -31,7 +31,7 @@ def losses(message: Message) -> list[str]:
     originals = message.id if isinstance(message.id, list | tuple) else [message.id]
     translations = message.string if isinstance(message.string, list | tuple) else [message.string]
     allowed = [places_in(original) for original in originals]
-    return [text for text in translations if places_in(text) not in allowed]
+    return [text or "" for text in translations if places_in(text or "") not in allowed]
 
 
 @EACH

@@ -137,7 +137,7 @@ def known() -> set[str]:
     texts = {key[0] if isinstance(key, tuple) else key for key in own._catalog}  # type: ignore[attr-defined]
     ours = (message.id for message in catalogues.collected())
     return {text.rpartition("\x04")[2] for text in texts} | {
-        text for each in ours for text in (each if isinstance(each, tuple) else [each])
+        str(text) for each in ours for text in (each if isinstance(each, tuple) else [each])
     }
 
 
@@ -153,14 +153,15 @@ def marking(known: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
             for part in APART.split(str(text))
         )
 
+    speaking: Any = vars(translation)["_trans"]
     for name, spoken in {
         "gettext": marked,
         "pgettext": lambda _context, text: marked(text),
         "ngettext": lambda one, many, n: marked(one if n == 1 else many, as_is=one),
         "npgettext": lambda _context, one, many, n: marked(one if n == 1 else many, as_is=one),
     }.items():
-        getattr(translation._trans, name)
-        monkeypatch.setattr(translation._trans, name, spoken)
+        getattr(speaking, name)
+        monkeypatch.setattr(speaking, name, spoken)
 
 
 def test_every_text_of_every_page_is_translated(house: House, signed_in: SignedIn, marking: None) -> None:

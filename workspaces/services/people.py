@@ -351,10 +351,10 @@ def _token_hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def _mail_invitation(email: str, workspace: WorkspaceRef, token: str, inviter: Person) -> None:
+def _mail_invitation(email: str, workspace: WorkspaceRef, token: str, inviter: Person | None) -> None:
     """Send the link, in the language of whoever has an account already, or else of who invites."""
     known = Person.objects.filter(email=email.lower()).first()
-    with spoken_to(known, otherwise=inviter.language):
+    with spoken_to(known, otherwise=inviter.language if inviter else ""):
         title = _("You are invited to %(name)s on Lastro") % {"name": workspace.name}
         text = _("Open this link within 7 days to join %(name)s:") % {"name": workspace.name}
     send_mail(title, f"{text}\n\n{invitation_link(token)}\n", None, [email])
