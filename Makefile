@@ -8,7 +8,7 @@ COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --gen
 CLIENTS := 0.10.5 0.11.7
 PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2 --dist loadgroup
 
-.PHONY: help demo manage test test-long check bench bench-context model lock clean python run-environment test-environment \
+.PHONY: help demo manage test test-long check messages screens bench bench-context model lock clean python run-environment test-environment \
 	bench-environment
 
 help: ## Show this list
@@ -44,8 +44,11 @@ bench-context: test-environment ## Compare assembled contexts with naive transcr
 model: run-environment ## Calibrate a model of the load, predict, measure beside it (ARGS="--rounds 9 --seconds 2")
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks.model $(ARGS)
 
-screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some)
-	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)"
+messages: test-environment ## Collect what the pages say into the catalogues of each language, and compile them
+	@$(RUN) console.embedded run --badge test -- .venv/bin/python manage.py update_messages
+
+screens: test-environment ## Take pictures of every page into .lastro/screens (ONLY=word for some; LANG=pt-br or fr)
+	@$(RUN) console.embedded run -- $(RUN) tests.console.screens "$(ONLY)" "$(filter pt-br fr,$(LANG))"
 
 lock: test-environment ## Compile the lock files from pyproject.toml (UPGRADE=1: to newer versions)
 	$(COMPILE) --group dev pyproject.toml -o requirements/dev.txt

@@ -5,6 +5,7 @@ Babel reads and writes the catalogues, so that no tool beside Python's packages 
 
 import io
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from pathlib import Path
 
 from babel.messages.catalog import Catalog, Message
@@ -13,12 +14,39 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation import template
 
+from privacy.errors import NotPossibleNow, OnHold
+from workspaces import errors
 from workspaces.rules.rights import KEY_SCOPES, PERMISSIONS, ROLE_TITLES
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "console" / "locale"
 LANGUAGES = {"pt_BR": "Português (Brasil)", "fr": "Français"}
 APPS = ("console", "workspaces", "privacy", "agentstate", "history", "assembly")
+SHOWN: tuple[type[errors.Problem], ...] = (
+    errors.ApprovalRequired,
+    errors.Conflict,
+    errors.FeatureOff,
+    errors.HotStoreUnavailable,
+    errors.InvalidDocument,
+    errors.InvalidInput,
+    errors.InvitationInvalid,
+    errors.KeyDestroyed,
+    errors.NotFound,
+    errors.OutcomeUnknown,
+    errors.OwnChange,
+    errors.PermissionMissing,
+    errors.Problem,
+    errors.RoleNotAllowed,
+    errors.SecondFactorStays,
+    errors.SubjectErased,
+    errors.Tampered,
+    errors.Unavailable,
+    errors.WorkspaceClosed,
+    errors.WrongVersion,
+    NotPossibleNow,
+    OnHold,
+)
+"""Refusals that a person can meet; the others are met by clients of the API alone."""
 KEYWORDS = {
     **DEFAULT_KEYWORDS,
     "gettext_lazy": None,
@@ -27,9 +55,16 @@ KEYWORDS = {
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
+    "Word": None,
 }
-TABLES = (PERMISSIONS, ROLE_TITLES, KEY_SCOPES)
-"""Words of the rules, which know nothing of languages: pages translate them where they show them."""
+TABLES = {
+    "workspaces/rules/rights.py": (*PERMISSIONS.values(), *ROLE_TITLES.values(), *KEY_SCOPES.values()),
+    "workspaces/errors.py": tuple(refusal.title for refusal in SHOWN),
+}
+"""Words of the rules and refusals, which know nothing of languages: pages translate them where they show them."""
+REFUSING = {refusal.__name__: None for refusal in SHOWN} | {"FieldProblem": (3,)}
+"""What a service refuses with: its sentences are shown on pages too."""
+REFUSED_IN = {("workspaces", "services"), ("privacy", "services")}
 
 Text = tuple[str, ...] | str
 
@@ -56,14 +91,23 @@ def catalogue_of(language: str) -> Catalog:
         return read_po(file, locale=language)
 
 
-def update(language: str, found: Catalog) -> list[Message]:
-    """Bring a catalogue up to date, compile it, and give what it does not translate."""
+def updated(language: str, found: Catalog) -> Catalog:
+    """Give a catalogue with what the pages say now, and nothing else."""
     catalogue = catalogue_of(language)
-    catalogue.update(found, no_fuzzy_matching=True)
+    catalogue.update(found, no_fuzzy_matching=True, update_creation_date=False)
     catalogue.obsolete.clear()
+    return catalogue
+
+
+def update(language: str, found: Catalog) -> list[Message]:
+    """Bring a catalogue up to date, compile it, and give what it does not translate.
+
+    Nothing is written anew that says the same: no line numbers, and no date of this run.
+    """
+    catalogue = updated(language, found)
     path_of(language).parent.mkdir(parents=True, exist_ok=True)
     with path_of(language).open("wb") as file:
-        write_po(file, catalogue, width=0, sort_output=True, omit_header=False)
+        write_po(file, catalogue, width=0, sort_output=True, include_lineno=False)
     path_of(language, "mo").write_bytes(compiled(catalogue))
     return untranslated(catalogue)
 
@@ -91,13 +135,18 @@ def _texts() -> Iterator[tuple[str, int, Text, str | None]]:
             yield from _of_source(path, path.read_bytes())
     for path in sorted((ROOT / "templates").rglob("*.*")):
         yield from _of_source(path, _as_source(path))
-    for table in TABLES:
-        yield from (("workspaces/rules/rights.py", 0, text, None) for text in table.values())
+    for place, texts in TABLES.items():
+        yield from ((place, 0, text, None) for text in texts)
 
 
 def _of_source(path: Path, source: bytes) -> Iterator[tuple[str, int, Text, str | None]]:
-    for line, text, _comments, context in extract("python", io.BytesIO(source), keywords=KEYWORDS):
-        yield str(path.relative_to(ROOT)), line, text, context
+    place = path.relative_to(ROOT)
+    keywords = KEYWORDS | REFUSING if place.parts[:2] in REFUSED_IN else KEYWORDS
+    # Babel tells of each refusal that names a value: no text to translate, its page says what kind of refusal it is.
+    with redirect_stderr(io.StringIO()):
+        found = list(extract("python", io.BytesIO(source), keywords=keywords))
+    for line, text, _comments, context in found:
+        yield str(place), line, text, context
 
 
 def _as_source(path: Path) -> bytes:

@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -29,4 +30,6 @@ class OpenApiView(ApiView):
 def docs(request: HttpRequest) -> HttpResponse:
     """Show every operation, shape and error code on one page that needs nothing else."""
     context = {"groups": reference.groups(), "shapes": reference.shapes(), "errors": reference.errors()}
-    return render(request, "docs/reference.html", context)
+    # The whole page is English, as the document is.
+    with translation.override("en"):
+        return render(request, "docs/reference.html", context)

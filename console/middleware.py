@@ -15,10 +15,12 @@ from django.conf import settings
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.middleware.security import SecurityMiddleware
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
 from console import metrics
+from workspaces.languages import spoken_to
+from workspaces.models import Person
 from workspaces.services import usage
 from workspaces.types import Caller, Origin
 
@@ -88,15 +90,20 @@ def _count(caller: Caller, status: int, *, refusal: str) -> None:
 
 
 class PagePolicy:
-    """Shows times in the person's zone (CO-11)."""
+    """Speaks the language that the person chose, and shows times in their zone (CO-11)."""
 
     def __init__(self, get_response: Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        zone = getattr(request.user, "time_zone", "UTC")
-        with timezone.override(ZoneInfo(zone)):
-            return self._get_response(request)
+        person = request.user if isinstance(request.user, Person) else None
+        zone = person.time_zone if person else "UTC"
+        with spoken_to(person), timezone.override(ZoneInfo(zone)):
+            response = self._get_response(request)
+            response.headers.setdefault(
+                "Content-Language", translation.get_language() or settings.LANGUAGE_CODE
+            )
+            return response
 
 
 class ApiPolicy:
@@ -153,7 +160,9 @@ class PagesOnly:
             return self._plain(request)
         if not request.COOKIES.get(settings.SESSION_COOKIE_NAME, "").isalnum():
             request.COOKIES.pop(settings.SESSION_COOKIE_NAME, None)
-        response = self._pages(request)
+        # What reads the language that a browser asks for leaves it to the thread, and /v1 speaks English.
+        with translation.override(settings.LANGUAGE_CODE):
+            response = self._pages(request)
         response.setdefault("Cache-Control", "no-store")
         return response
 

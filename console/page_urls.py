@@ -49,6 +49,7 @@ urlpatterns = [
     path("password/<uidb64>/<token>/", passwords.password_reset_confirm, name="password_reset_confirm"),
     path("password/changed/", passwords.password_reset_complete, name="password_reset_complete"),
     path("theme/", session.theme, name="theme"),
+    path("language/", session.language, name="language"),
     path("me/", me.me, name="me"),
     path("me/second-factor/", second_factors.second_factor_page, name="second_factor"),
     path("me/second-factor/off/", second_factors.second_factor_off, name="second_factor_off"),

@@ -14,10 +14,11 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
+from console.refusals import detail_in_words
+from console.rights import permission_title
 from workspaces import access
 from workspaces.errors import NotFound, Problem, WorkspaceClosed
 from workspaces.models import Person
-from workspaces.rules.rights import PERMISSIONS
 from workspaces.selectors.people import others_with, permissions_of, roles_of
 from workspaces.selectors.sign_ins import needs_second_factor, second_factor
 from workspaces.services.people import actor_of
@@ -84,7 +85,8 @@ def workspace_page(*any_of: str) -> Callable[[View], View]:
             except NotFound as error:
                 raise Http404 from error
             except Problem as problem:
-                return render(request, "console/problem.html", {"problem": problem}, status=problem.status)
+                shown = {"problem": problem, "detail": detail_in_words(problem)}
+                return render(request, "console/problem.html", shown, status=problem.status)
 
         page.any_of = any_of  # type: ignore[attr-defined]
         return page
@@ -125,7 +127,7 @@ def forbidden(request: Any, permission: str) -> HttpResponse:
 
 
 def _forbidden(request: Any, permission: str, *, givers: list[str]) -> HttpResponse:
-    missing = MissingPermission(code=permission, title=PERMISSIONS[permission])
+    missing = MissingPermission(code=permission, title=permission_title(permission))
     context = {"permission": missing, "givers": givers}
     return render(request, "console/forbidden.html", context, status=403)
 

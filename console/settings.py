@@ -129,7 +129,8 @@ PASSWORD_RESET_TIMEOUT = 3600
 CELERY_BROKER_URL = env.broker_url()
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("pt-br", "Português (Brasil)"), ("fr", "Français")]
+LOCALE_PATHS = [BASE_DIR / "console" / "locale"]
 FORMAT_MODULE_PATH = ["console.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True

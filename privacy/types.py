@@ -141,11 +141,21 @@ class PackagedHandle(msgspec.Struct, frozen=True):
     created_at: Moment
 
 
+class Word(str):
+    """What the page of a subject package says itself, in its reader's language; any other text on it is data."""
+
+    __slots__ = ()
+
+
 class Shown(msgspec.Struct, frozen=True):
-    """A record of a subject package for people: a title, and rows of a name, a text and a remark."""
+    """A record of a subject package for people: a title, and rows of a name, a text and remarks.
+
+    `named` is what the title names, where it is a word with places for it.
+    """
 
     title: str
-    rows: tuple[tuple[str, str, str], ...]
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
+    named: Mapping[str, Any] = {}
 
     @property
     def length(self) -> int:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from workspaces.types import FieldProblem
@@ -62,7 +63,7 @@ class ProblemForm(forms.Form):
         """Show each problem at its field, or at the top where the form has no such field."""
         for problem in problems:
             name = problem.pointer.strip("/").split("/")[0]
-            self.add_error(name if name in self.fields else None, problem.detail)
+            self.add_error(name if name in self.fields else None, gettext(problem.detail))
         if not problems:
             self.add_error(None, otherwise)
 

@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.forms.base import LinesField, ProblemForm, ReasonField
-from workspaces.rules.rights import KEY_SCOPES
+from console.rights import scope_choices
 
 
 class KeyForm(ProblemForm):
@@ -16,7 +16,7 @@ class KeyForm(ProblemForm):
     name = forms.CharField(label=_("Name"), max_length=120, help_text=_("What this key is for."))
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
-        choices=[(scope, f"{scope}: {effect}") for scope, effect in KEY_SCOPES.items()],
+        choices=scope_choices,
         widget=forms.CheckboxSelectMultiple,
     )
     agents = LinesField(label=_("Agents"), help_text=_("One a line; empty: all agents."))

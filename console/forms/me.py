@@ -4,13 +4,14 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 from django.forms.utils import flatatt
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from console.forms.base import ProblemForm
-from workspaces.rules.rights import PERMISSIONS
+from console.rights import permission_choices
 
 REGIONS = (
     "Africa",
@@ -42,6 +43,12 @@ class ZoneSelect(forms.Select):
 
 class MeForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=120)
+    language = forms.ChoiceField(
+        label=_("Language"),
+        required=False,
+        choices=[("", _("As the browser asks")), *settings.LANGUAGES],
+        help_text=_("Of the pages, and of the mails that you get."),
+    )
     time_zone = forms.ChoiceField(
         label=_("Time zone"), choices=[(zone, zone.replace("_", " ")) for zone in ZONES], widget=ZoneSelect
     )
@@ -60,5 +67,4 @@ class TokenForm(ProblemForm):
 
     def __init__(self, *args: Any, held: frozenset[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(name, title) for name, title in PERMISSIONS.items() if name in held]
-        self.fields["permissions"].choices = choices  # type: ignore[attr-defined]
+        self.fields["permissions"].choices = permission_choices(held)  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.forms.base import ProblemForm, ReasonField
-from workspaces.rules.rights import ROLE_TITLES
+from console.rights import role_choices
 
 
 class InviteForm(ProblemForm):
@@ -14,7 +14,7 @@ class InviteForm(ProblemForm):
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     roles = forms.MultipleChoiceField(
-        label=_("Roles"), choices=list(ROLE_TITLES.items()), widget=forms.CheckboxSelectMultiple
+        label=_("Roles"), choices=role_choices, widget=forms.CheckboxSelectMultiple
     )
     reason = ReasonField()
 
@@ -27,7 +27,7 @@ class RolesForm(ProblemForm):
     roles = forms.MultipleChoiceField(
         label=_("Roles"),
         required=False,
-        choices=list(ROLE_TITLES.items()),
+        choices=role_choices,
         widget=forms.CheckboxSelectMultiple,
     )
     reason = ReasonField()

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.forms.base import HANDLE_TITLES
+from console.refusals import in_words
 from workspaces.errors import InvalidInput
 from workspaces.rules.handles import HANDLE_TYPES, canonical
 
@@ -31,5 +32,5 @@ class FindForm(forms.Form):
             try:
                 canonical(kind, handle, cleaned.get("namespace"))
             except InvalidInput as error:
-                raise forms.ValidationError(error.title) from error
+                raise forms.ValidationError(in_words(error)) from error
         return cleaned

@@ -8,6 +8,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.utils.translation import gettext_lazy as _
 
 from console.forms.base import ProblemForm
+from workspaces.languages import spoken_to
 
 
 class SignInForm(ProblemForm):
@@ -66,6 +67,12 @@ class LinkForm(PasswordResetForm):
     email = forms.EmailField(
         label=_("E-mail address"), max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
     )
+
+    def send_mail(self, *args: Any, **kwargs: Any) -> None:
+        """Write to a person in the language that they chose, or else in that of who asks."""
+        context: dict[str, Any] = args[2]
+        with spoken_to(context["user"]):
+            super().send_mail(*args, **kwargs)
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]

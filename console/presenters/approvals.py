@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy
 
 from console.pages import actor, done, here
 from console.presenters.effects import Check, Effect, ShownChange, check_of, short
+from console.rights import permission_title, permission_titles, role_titles
 from privacy.selectors.documents import preview
 from workspaces.models import ChangeRequest, Document, Person
 from workspaces.rules import approvals as rules
 from workspaces.rules.documents import KINDS, diff
-from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES, permissions_of
+from workspaces.rules.rights import permissions_of
 from workspaces.selectors.approvals import (
     EDITABLE,
     OPEN,
@@ -130,7 +131,7 @@ def shown_effects(change: ChangeRequest) -> Check:
         )
     before, after = change.body.get("before", []), change.body["after"]
     gained = permissions_of(after) - permissions_of(before)
-    names = ", ".join(title for name, title in PERMISSIONS.items() if name in gained)
+    names = ", ".join(permission_titles(gained))
     effects = [Effect("warn", _("Gains: %(names)s.") % {"names": names})]
     if "email" in change.body:
         effects.append(Effect("info", _("An invitation is sent by e-mail; its link works once.")))
@@ -179,7 +180,7 @@ def _missing(request: Any, change: ChangeRequest, act: str) -> str:
     names = rules.needed(act, change.kind)
     lacking = [name for name in names if name not in request.may] if act == "break_glass" else names[:1]
     others = others_with(lacking[0], but=request.user.id)
-    words = {"permission": PERMISSIONS[lacking[0]], "people": ", ".join(others) or _("nobody")}
+    words = {"permission": permission_title(lacking[0]), "people": ", ".join(others) or _("nobody")}
     return _("You lack the permission “%(permission)s”. These people hold it: %(people)s.") % words
 
 
@@ -205,7 +206,7 @@ def _whose(change: ChangeRequest) -> str:
 
 
 def _roles(roles: list[str]) -> str:
-    return ", ".join(ROLE_TITLES[role] for role in roles) or _("none")
+    return ", ".join(role_titles(roles)) or _("none")
 
 
 def _kinds(kinds: list[str]) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 from django.http import StreamingHttpResponse
+from django.utils import translation
+from django.utils.translation import get_language
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 """The content type of each form, by the end of the file's name."""
@@ -40,8 +42,18 @@ def attachment(lines: Iterator[bytes], *, name: str, form: str) -> StreamingHttp
         "Content-Disposition": f'attachment; filename="{name}.{form}"',
         "Cache-Control": "no-store",
     }
-    return StreamingHttpResponse(lines, content_type=TYPES[form], headers=headers)
+    return StreamingHttpResponse(_spoken(lines, get_language()), content_type=TYPES[form], headers=headers)
 
 
 def _safe(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULAS) else cell
+
+
+def _spoken(lines: Iterator[bytes], language: str | None) -> Iterator[bytes]:
+    """Make each line in the language of the page: the answer has left the one who knew it when the lines are made."""
+    while True:
+        with translation.override(language):
+            line = next(lines, None)
+        if line is None:
+            return
+        yield line

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from console.kinds import kind_title
 from workspaces.models import AuditEntry
 
 
@@ -97,6 +98,6 @@ def object_words(entry: AuditEntry) -> str:
 def named(kind: str, id: str) -> str:
     """Name an object: by its id where that is a word, else by its kind and the beginning of its id."""
     if not id:
-        return kind
+        return kind_title(kind)
     short = id if len(id) <= 40 else id[:40] + "…"
-    return short if kind in {"feature", "document"} else f"{kind} {short[:8]}"
+    return short if kind in {"feature", "document"} else f"{kind_title(kind)} {short[:8]}"

@@ -16,10 +16,11 @@ from agentstate.models import State
 from agentstate.types import Field, ObjectType
 from assembly.models import Graph
 from console.pages import here
+from console.rights import role_titles
 from history.models import Session
 from workspaces import documents
 from workspaces.models import ApiKey
-from workspaces.rules.rights import ROLE_TITLES, roles_with
+from workspaces.rules.rights import roles_with
 
 FIRST_TYPES: dict[str, Any] = {
     "types": [
@@ -159,7 +160,7 @@ def _step(
         is_done=is_done,
         url=url if is_theirs else "",
         action=action if is_theirs else "",
-        roles="" if is_theirs else ", ".join(ROLE_TITLES[role] for role in roles_with(may)),
+        roles="" if is_theirs else ", ".join(role_titles(roles_with(may))),
     )
 
 

@@ -14,6 +14,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from console.kinds import kind_title
+
 register = template.Library()
 
 
@@ -128,6 +130,12 @@ def number(value: int | str) -> str:
     if isinstance(value, str):
         return value
     return formats.number_format(value, use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def kind(name: str) -> str:
+    """Name a kind of object in the reader's words."""
+    return kind_title(name)
 
 
 @register.filter

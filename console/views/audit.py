@@ -11,14 +11,15 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from console.kinds import kind_title
 from console.pages import actor, asked, here, workspace_page
 from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
 from console.presenters.rows import AuditRow, Fact, Filter, named, object_words, result_status
+from console.rights import role_titles
 from workspaces import access
 from workspaces.audit import hashed_members, is_in_place
 from workspaces.models import AuditEntry
 from workspaces.paging import page
-from workspaces.rules.rights import ROLE_TITLES
 from workspaces.selectors.audit import (
     AuditFilter,
     chain_head,
@@ -143,7 +144,7 @@ def _objects(chosen: str) -> list[tuple[str, str]]:
     """Offer the kinds of objects, and the one object that a link led to."""
     kind, _separator, object_id = chosen.partition(":")
     one = [(chosen, named(kind, object_id))] if object_id else []
-    return [*one, *((known, known) for known in known_object_kinds())]
+    return [*one, *((known, kind_title(known)) for known in known_object_kinds())]
 
 
 def _day(text: str) -> datetime | None:
@@ -186,8 +187,8 @@ def _facts(entry: AuditEntry) -> list[Fact]:
 
 def _as(entry: AuditEntry) -> str:
     """Say as what somebody acted: the roles held then, or the kind of actor."""
-    roles = ", ".join(ROLE_TITLES.get(role, role) for role in entry.actor_roles)
-    return roles or entry.actor_kind
+    roles = ", ".join(role_titles(entry.actor_roles))
+    return roles or kind_title(entry.actor_kind)
 
 
 def _words(value: Any) -> str:

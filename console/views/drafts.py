@@ -16,6 +16,7 @@ from console.pages import actor, here, workspace_page
 from console.presenters.approvals import carried_out
 from console.presenters.effects import check_of
 from console.presenters.start import FIRST_TYPES
+from console.refusals import in_words
 from console.views.documents import EDITED, head_of, indented, live_version
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import preview
@@ -122,7 +123,7 @@ def _draft(editor: Editor, form: DraftForm) -> Draft | None:
     try:
         document = strict_json.parse(form.cleaned_data["document"].encode())
     except InvalidJson as error:
-        form.add_error("document", error.detail or error.title)
+        form.add_error("document", in_words(error))
         return None
     drop = tuple(form.cleaned_data.get("drop", ()))
     return Draft(document=document, drop=drop, found=preview(editor.kind, document, drop=drop))
@@ -157,7 +158,7 @@ def _publish(request: Any, editor: Editor, form: DraftForm, draft: Draft) -> Cha
     try:
         return change_document(wish=wish, person_id=request.user.id, actor=actor(request), now=timezone.now())
     except (InvalidInput, InvalidDocument) as error:
-        form.add_problems(error.errors, otherwise=error.title)
+        form.add_problems(error.errors, otherwise=in_words(error))
     except WrongVersion:
         form.add_error(None, _("Nothing was published."))
     return None

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from console.forms.base import ReasonForm
 from console.forms.erasures import EraseForm, EraseScopeForm, ErasureForm, RefuseForm, WhomForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
+from console.refusals import in_words
 from console.views.erasures import READERS, hold_lines, longer_due, row_of, url_of, why_not
 from privacy.models import ErasureRequest
 from privacy.selectors import erasures as selectors
@@ -183,7 +184,7 @@ def _what(request: Any, form: WhomForm) -> str | None:
     try:
         scope = selectors.resolved(request.workspace, target).scope_hash
     except InvalidInput as error:
-        form.add_error("handle", error.errors[0].detail)
+        form.add_error("handle", in_words(error))
         return None
     return here(request, "scope_erase", target.kind, bytes(scope or b"").hex())
 

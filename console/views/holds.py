@@ -16,6 +16,7 @@ from console.forms.holds import HoldForm, ProfileHoldForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
 from console.presenters.changes import changes_of
 from console.presenters.rows import Filter
+from console.refusals import in_words
 from privacy.selectors import holds as selectors
 from privacy.services import holds as services
 from privacy.services.holds import HoldWish
@@ -135,7 +136,7 @@ def _place(request: Any, form: ProblemForm, target: Target) -> bool:
             now=timezone.now(),
         )
     except InvalidInput as error:
-        form.add_problems(error.errors, otherwise=error.title)
+        form.add_problems(error.errors, otherwise=in_words(error))
         return False
     return True
 

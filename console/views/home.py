@@ -16,9 +16,9 @@ from console.presenters.charts import chart_file
 from console.presenters.features import TITLES
 from console.presenters.overview import Glance, glance, recent_changes, requests_of, tiles
 from console.presenters.start import is_empty
+from console.rights import role_titles
 from workspaces import access, documents
 from workspaces.models import Person
-from workspaces.rules.rights import ROLE_TITLES
 from workspaces.selectors.people import permissions_of, roles_of
 from workspaces.types import WorkspaceRef
 
@@ -97,7 +97,7 @@ def _membership(person: Person, workspace: WorkspaceRef) -> MyWorkspace:
         features = documents.live("features")["features"]
         return MyWorkspace(
             workspace=workspace,
-            roles=[ROLE_TITLES[role] for role in roles_of(person)],
+            roles=role_titles(roles_of(person)),
             features=[str(title.name) for title in TITLES if documents.is_on(features, title.key)],
             url=first_url(workspace, permissions_of(person, workspace)),
         )

@@ -15,6 +15,7 @@ from console.forms.keys import KeyForm, RevokeForm, RotateForm
 from console.pages import actor, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
 from console.presenters.rows import Filter, KeyRow
+from console.refusals import in_words
 from workspaces import access
 from workspaces.errors import InvalidInput
 from workspaces.models import ApiKey
@@ -73,7 +74,7 @@ def key_new(request: Any) -> HttpResponse:
             )
             return _shown_once(request, made)
         except InvalidInput as error:
-            form.add_problems(error.errors, otherwise=error.title)
+            form.add_problems(error.errors, otherwise=in_words(error))
     status = 422 if request.method == "POST" else 200
     return render(request, "console/key_new.html", {"form": form}, status=status)
 

@@ -18,13 +18,15 @@ from console.forms.me import MeForm, TokenForm
 from console.forms.sign_ins import ProvenTokenForm
 from console.pages import actor, dialog, done, personal_page, see_other, workspace_page
 from console.presenters.rows import KeyRow, Tab
+from console.refusals import in_words
+from console.rights import permission_title, role_titles
 from console.sign_ins import is_own_password, proof_of
 from console.views.keys import prefix_of, status_of
 from console.views.sessions import session_rows
 from workspaces import access
 from workspaces.errors import InvalidInput
+from workspaces.languages import spoken_to
 from workspaces.models import PersonalToken
-from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES
 from workspaces.selectors.credentials import tokens_of
 from workspaces.selectors.people import permissions_of, roles_of
 from workspaces.selectors.sign_ins import second_factor
@@ -41,10 +43,14 @@ EXAMPLE = """curl {base_url}/v1/config/features \\
 def me(request: Any) -> HttpResponse:
     """Show and change the person's own settings; list their tokens and roles."""
     person = request.user
-    form = MeForm(request.POST or None, initial={"name": person.name, "time_zone": person.time_zone})
+    form = MeForm(
+        request.POST or None,
+        initial={"name": person.name, "language": person.language, "time_zone": person.time_zone},
+    )
     if request.method == "POST" and form.is_valid():
         change_settings(person=person, **form.cleaned_data)
-        messages.success(request, _("Saved."))
+        with spoken_to(person):
+            messages.success(request, _("Saved."))
         return see_other(reverse("console:me"))
     own = access.workspaces_of(person)
     context = {
@@ -112,7 +118,7 @@ def _made(request: Any, form: TokenForm) -> credentials.Made | None:
             now=timezone.now(),
         )
     except InvalidInput as error:
-        form.add_problems(error.errors, otherwise=error.title)
+        form.add_problems(error.errors, otherwise=in_words(error))
         return None
 
 
@@ -140,7 +146,7 @@ def _row(token: PersonalToken, workspace: WorkspaceRef, now: datetime) -> KeyRow
         status=status,
         last_used_on=token.last_used_on,
         expires_at=token.expires_at,
-        permissions=[PERMISSIONS[name] for name in token.permissions],
+        permissions=[permission_title(name) for name in token.permissions],
         workspace=workspace.name,
         revoke_url=reverse("console:token_revoke", args=[workspace.slug, token.id])
         if status in {"active", "expiring"}
@@ -150,7 +156,7 @@ def _row(token: PersonalToken, workspace: WorkspaceRef, now: datetime) -> KeyRow
 
 def _membership(person: Any, workspace: WorkspaceRef) -> dict[str, Any]:
     with access.bound(workspace.id):
-        return {"workspace": workspace, "roles": [ROLE_TITLES[role] for role in roles_of(person)]}
+        return {"workspace": workspace, "roles": role_titles(roles_of(person))}
 
 
 def _token_urls(person: Any, own: list[WorkspaceRef]) -> list[Tab]:

@@ -8,6 +8,7 @@ import msgspec
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -99,6 +100,7 @@ def package_new(request: Any, profile_id: UUID) -> HttpResponse:
             workspace=request.workspace,
             profile_id=profile.id,
             reason=form.cleaned_data["reason"],
+            language=get_language() or "",
             actor=actor(request),
             now=timezone.now(),
         )

@@ -15,10 +15,12 @@ from console.forms.people import InviteForm, RolesForm, WithdrawForm
 from console.pages import actor, dialog, done, here, workspace_page
 from console.presenters.approvals import carried_out
 from console.presenters.changes import changes_of
+from console.refusals import in_words
+from console.rights import permission_titles, role_title, role_titles
 from privacy.services import approvals as gate
 from workspaces.errors import RoleNotAllowed
 from workspaces.models import ChangeRequest, Invitation, Person
-from workspaces.rules.rights import PERMISSIONS, ROLE_TITLES, ROLES, permissions_of
+from workspaces.rules.rights import ROLES, permissions_of
 from workspaces.selectors.approvals import approving_roles
 from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.people import Member, members, open_invitations
@@ -58,7 +60,7 @@ def people(request: Any) -> HttpResponse:
         "people": [_row(request, member) for member in members()],
         "invitations": [_invitation_row(request, row) for row in open_invitations(now=timezone.now())],
         "invite_url": here(request, "invite") if "manage_people" in request.may else "",
-        "role_table": [RoleRow(ROLE_TITLES[role], _titles(held)) for role, held in ROLES.items()],
+        "role_table": [RoleRow(role_title(role), permission_titles(held)) for role, held in ROLES.items()],
         **changes_of(request, AuditFilter(object_kind="person"), object="person"),
     }
     return render(request, "console/people.html", context)
@@ -106,7 +108,7 @@ def person_roles(request: Any, person_id: UUID) -> HttpResponse:
     form = RolesForm(request.POST or None, initial={"roles": member.roles})
     context: dict[str, Any] = {
         "someone": member,
-        "roles_now": [ROLE_TITLES[role] for role in member.roles],
+        "roles_now": role_titles(member.roles),
         "confirming": False,
         "form": form,
     }
@@ -133,7 +135,7 @@ def _invited(request: Any, form: InviteForm) -> ChangeRequest | None:
             now=timezone.now(),
         )
     except RoleNotAllowed as error:
-        form.add_error("email", error.detail or error.title)
+        form.add_error("email", in_words(error))
     return None
 
 
@@ -164,9 +166,9 @@ def _confirmation(member: Member, form: RolesForm) -> dict[str, Any]:
     return {
         "confirming": True,
         "form": confirm,
-        "roles_after": [ROLE_TITLES[role] for role in form.cleaned_data["roles"]],
-        "gained": _titles(after - before),
-        "lost": _titles(before - after),
+        "roles_after": role_titles(form.cleaned_data["roles"]),
+        "gained": permission_titles(after - before),
+        "lost": permission_titles(before - after),
         "needs_approval": bool(approving_roles(set(form.cleaned_data["roles"]) - set(member.roles))),
     }
 
@@ -184,7 +186,7 @@ def _row(request: Any, member: Member) -> PersonRow:
     return PersonRow(
         name=member.name,
         email=member.email,
-        roles=[ROLE_TITLES[role] for role in member.roles],
+        roles=role_titles(member.roles),
         joined_at=member.joined_at,
         last_sign_in=member.last_sign_in,
         is_self=is_self,
@@ -200,12 +202,8 @@ def _invitation_row(request: Any, invitation: Invitation) -> InvitationRow:
     may_change = "manage_people" in request.may
     return InvitationRow(
         email=invitation.email,
-        roles=[ROLE_TITLES[role] for role in invitation.roles],
+        roles=role_titles(invitation.roles),
         invited_by=invitation.invited_by.name if invitation.invited_by else "",
         expires_at=invitation.expires_at,
         withdraw_url=here(request, "invitation_withdraw", invitation.id) if may_change else "",
     )
-
-
-def _titles(permissions: frozenset[str]) -> list[str]:
-    return [title for name, title in PERMISSIONS.items() if name in permissions]

@@ -16,6 +16,7 @@ from agentstate.services.profiles import show_states
 from assembly.selectors.metadata import graphs_of
 from assembly.services.metadata import show_assemblies
 from console.forms.profiles import FindForm
+from console.kinds import kind_title
 from console.pages import actor, asked, forbidden, here, see_other, workspace_page
 from console.presenters.assemblies import asked_filters, row_of
 from console.presenters.assemblies import filters_of as assembly_filters
@@ -243,7 +244,7 @@ def _filters(profile: Profile, chosen: dict[str, str]) -> list[Filter]:
             label=label,
             kind="select",
             value=chosen[name],
-            choices=[(value, value) for value in values[name]],
+            choices=[(value, kind_title(value) if name == "scope" else value) for value in values[name]],
         )
         for name, label in labels.items()
     ]

@@ -27,6 +27,7 @@ from console.pages import (
     signed_in_page,
     workspace_page,
 )
+from console.refusals import in_words
 from console.sign_ins import is_own_password, proof_of
 from workspaces.errors import SecondFactorStays
 from workspaces.models import Person
@@ -70,7 +71,7 @@ def second_factor_off(request: Any) -> HttpResponse:
         try:
             services.disable(person=request.user, origin=request.origin, now=timezone.now())
         except SecondFactorStays as error:
-            form.add_error(None, f"{error.title}. {error.detail}")
+            form.add_error(None, in_words(error))
         else:
             request.session[SECOND_FACTOR] = False
             return done(request, back, said=_("The second factor is off."))

@@ -15,13 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from console.forms.session import JoinAgainForm, JoinForm, SignInForm
 from console.forms.sign_ins import CodeForm
 from console.pages import see_other, signed_in_page
+from console.refusals import in_words
 from console.sign_ins import begin, finish, half_way, proof_of, safe_target
 from workspaces.errors import InvitationInvalid, RoleNotAllowed
 from workspaces.models import Person
 from workspaces.services import people
 from workspaces.services.lockouts import is_network_locked
 
-THEME_SECONDS = 365 * 24 * 3600
+KEPT_SECONDS = 365 * 24 * 3600
 
 
 @require_http_methods(["GET", "POST"])
@@ -96,7 +97,7 @@ def invitation(request: Any, token: str) -> HttpResponse:
                 now=now,
             )
         except (InvitationInvalid, RoleNotAllowed) as error:
-            form.add_error(None, error.detail or error.title)
+            form.add_error(None, in_words(error))
         else:
             return begin(request, person, target=reverse("console:home"), now=now)
     status = 422 if request.method == "POST" else 200
@@ -109,9 +110,25 @@ def theme(request: HttpRequest) -> HttpResponse:
     response = see_other(safe_target(request))
     chosen = request.POST.get("theme", "auto")
     if chosen in {"auto", "light", "dark"}:
+        response.set_cookie("theme", chosen, max_age=KEPT_SECONDS, samesite="Lax", secure=request.is_secure())
+    return response
+
+
+@require_POST
+def language(request: Any) -> HttpResponse:
+    """Keep the language in a cookie, and with the person where somebody is signed in (CO-11)."""
+    response = see_other(safe_target(request))
+    chosen = request.POST.get("language", "")
+    if chosen in dict(settings.LANGUAGES):
         response.set_cookie(
-            "theme", chosen, max_age=THEME_SECONDS, samesite="Lax", secure=request.is_secure()
+            settings.LANGUAGE_COOKIE_NAME,
+            chosen,
+            max_age=KEPT_SECONDS,
+            samesite="Lax",
+            secure=request.is_secure(),
         )
+        if isinstance(request.user, Person):
+            people.change_language(person=request.user, language=chosen)
     return response
 
 

@@ -31,6 +31,7 @@ class PackageRun(TenantModel):
     profile = models.ForeignKey(Profile, on_delete=models.PROTECT, related_name="+", db_index=False)
     asked_by = models.CharField(max_length=120)
     reason = models.TextField(blank=True)
+    language = models.CharField(max_length=10, blank=True, default="")
     asked_at = models.DateTimeField()
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)

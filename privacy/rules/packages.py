@@ -11,11 +11,12 @@ from agentstate.types import ExportedField, ExportedState, ObjectType
 from assembly.types import ExportedGraph, ExportedPart, ExportedRecord
 from history.types import ExportedMessage, ExportedSession
 from privacy.rules.zips import ZippedFile
-from privacy.types import PackagedHandle, PackageSubject, Shown
+from privacy.types import PackagedHandle, PackageSubject, Shown, Word
 
 FORMAT, FORMAT_VERSION = "lastro-subject-package", 1
 SHOWN_BYTES = 2 * 1024 * 1024
 """How much of the records the page for people holds; the files hold all of them."""
+SCOPES = {"conversation": Word("a conversation"), "task": Word("a task")}
 
 
 class Gathered:
@@ -122,23 +123,25 @@ def _declared(declared: ObjectType, sources: Iterable[str]) -> dict[str, Any]:
 def show_handle(handle: PackagedHandle) -> Shown:
     """Show a handle."""
     return Shown(
-        title=handle.type, rows=(("Hint", handle.hint, ""), ("First seen", _moment(handle.created_at), ""))
+        title=handle.type,
+        rows=((Word("Hint"), handle.hint, ()), (Word("First seen"), _moment(handle.created_at), ())),
     )
 
 
 def show_state(state: ExportedState) -> Shown:
     """Show a state, a row for each field."""
     facts = [
-        ("Kept by", state.agent, ""),
-        ("About", f"a {state.scope_kind}", ""),
-        ("Received from", state.source, ""),
-        ("Last changed", _moment(state.updated_at), ""),
-        ("Kept until", _moment(state.valid_until), ""),
+        (Word("Kept by"), state.agent, ()),
+        (Word("About"), SCOPES.get(state.scope_kind, state.scope_kind), ()),
+        (Word("Received from"), state.source, ()),
+        (Word("Last changed"), _moment(state.updated_at), ()),
+        (Word("Kept until"), _moment(state.valid_until), ()),
     ]
     fields = [(field.label or field.name, _text(field.value), _note(field)) for field in state.fields]
     unread = [_unread(is_readable=state.is_readable)]
-    title = f"{state.type or 'state'}, version {state.version}"
-    return Shown(title=title, rows=tuple(row for row in (*facts, *unread, *fields) if row[1]))
+    title = Word("%(type)s, version %(version)s") if state.type else Word("state, version %(version)s")
+    rows = tuple(row for row in (*facts, *unread, *fields) if row[1])
+    return Shown(title=title, rows=rows, named={"type": state.type, "version": state.version})
 
 
 def show_history(record: ExportedSession | ExportedMessage) -> Shown:
@@ -148,28 +151,34 @@ def show_history(record: ExportedSession | ExportedMessage) -> Shown:
 
 def _show_session(session: ExportedSession) -> Shown:
     rows = [
-        ("Received from", session.source, ""),
-        ("Sent to", " ".join(filter(None, (session.provider, session.model))), ""),
-        ("Began", _moment(session.created_at), ""),
-        ("Last changed", _moment(session.touched_at), ""),
-        ("Kept until", _moment(session.valid_until), ""),
-        ("Messages", str(session.items), ""),
-        ("Summary", session.summary or "", ""),
+        (Word("Received from"), session.source, ()),
+        (Word("Sent to"), " ".join(filter(None, (session.provider, session.model))), ()),
+        (Word("Began"), _moment(session.created_at), ()),
+        (Word("Last changed"), _moment(session.touched_at), ()),
+        (Word("Kept until"), _moment(session.valid_until), ()),
+        (Word("Messages"), str(session.items), ()),
+        (Word("Summary"), session.summary or "", ()),
         _unread(is_readable=session.is_readable),
     ]
-    return Shown(title=f"Session {session.session}", rows=tuple(row for row in rows if row[1]))
+    return Shown(
+        title=Word("Session %(id)s"), rows=tuple(row for row in rows if row[1]), named={"id": session.session}
+    )
 
 
 def _show_message(message: ExportedMessage) -> Shown:
     said = msgspec.json.decode(message.message, type=dict[str, Any]) if message.message else {}
     rows = [
-        ("Kind", message.kind if message.kind != "message" else "", ""),
-        ("Recorded", _moment(message.recorded_at), ""),
-        ("Kept until", _moment(message.expires_at) if message.expires_at else "", ""),
-        *((name, _text(value), "") for name, value in said.items()),
+        (Word("Kind"), message.kind if message.kind != "message" else "", ()),
+        (Word("Recorded"), _moment(message.recorded_at), ()),
+        (Word("Kept until"), _moment(message.expires_at) if message.expires_at else "", ()),
+        *((name, _text(value), ()) for name, value in said.items()),
         _unread(is_readable=message.is_readable),
     ]
-    return Shown(title=f"Message {message.position}", rows=tuple(row for row in rows if row[1]))
+    return Shown(
+        title=Word("Message %(number)s"),
+        rows=tuple(row for row in rows if row[1]),
+        named={"number": message.position},
+    )
 
 
 def show_graph(record: ExportedGraph | ExportedRecord | ExportedPart) -> Shown:
@@ -181,22 +190,30 @@ def show_graph(record: ExportedGraph | ExportedRecord | ExportedPart) -> Shown:
 
 def _show_graph(graph: ExportedGraph) -> Shown:
     rows = [
-        ("Began", _moment(graph.created_at), ""),
-        ("Last changed", _moment(graph.touched_at), ""),
-        ("Kept until", _moment(graph.valid_until), ""),
-        ("Holds", "" if graph.is_whole else "What is this person's own of a conversation with others", ""),
+        (Word("Began"), _moment(graph.created_at), ()),
+        (Word("Last changed"), _moment(graph.touched_at), ()),
+        (Word("Kept until"), _moment(graph.valid_until), ()),
+        (
+            Word("Holds"),
+            "" if graph.is_whole else Word("What is this person's own of a conversation with others"),
+            (),
+        ),
         _unread(is_readable=graph.is_readable),
     ]
-    return Shown(title=f"Conversation {graph.conversation}", rows=tuple(row for row in rows if row[1]))
+    return Shown(
+        title=Word("Conversation %(id)s"),
+        rows=tuple(row for row in rows if row[1]),
+        named={"id": graph.conversation},
+    )
 
 
 def _show_record(record: ExportedRecord) -> Shown:
     said = msgspec.json.decode(record.content, type=dict[str, Any]) if record.content else {}
     rows = [
-        ("Received from", record.source, ""),
-        ("Recorded", _moment(record.recorded_at) if record.recorded_at else "", ""),
-        ("Kept until", _moment(record.expires_at) if record.expires_at else "", ""),
-        *((name, _text(value), "") for name, value in said.items() if name not in ("type", "id")),
+        (Word("Received from"), record.source, ()),
+        (Word("Recorded"), _moment(record.recorded_at) if record.recorded_at else "", ()),
+        (Word("Kept until"), _moment(record.expires_at) if record.expires_at else "", ()),
+        *((name, _text(value), ()) for name, value in said.items() if name not in ("type", "id")),
         _unread(is_readable=record.is_readable),
     ]
     title = f"{record.type} {record.id}"
@@ -205,23 +222,28 @@ def _show_record(record: ExportedRecord) -> Shown:
 
 def _show_part(part: ExportedPart) -> Shown:
     rows = [
-        ("Type", part.media_type, ""),
-        ("Bytes", str(part.size_bytes), ""),
-        ("Content", part.text or "", ""),
-        ("Part", "" if part.part == 0 and part.is_last else str(part.part + 1), ""),
+        (Word("Type"), part.media_type, ()),
+        (Word("Bytes"), str(part.size_bytes), ()),
+        (Word("Content"), part.text or "", ()),
+        (Word("Part"), "" if part.part == 0 and part.is_last else str(part.part + 1), ()),
         _unread(is_readable=part.is_readable),
     ]
-    return Shown(title=f"{part.role} of {part.type} {part.id}", rows=tuple(row for row in rows if row[1]))
+    return Shown(
+        title=Word("%(role)s of %(record)s"),
+        rows=tuple(row for row in rows if row[1]),
+        named={"role": part.role, "record": f"{part.type} {part.id}"},
+    )
 
 
-def _unread(*, is_readable: bool) -> tuple[str, str, str]:
-    return "Content", "" if is_readable else "What is stored does not verify and cannot be read.", ""
+def _unread(*, is_readable: bool) -> tuple[str, str, tuple[str, ...]]:
+    problem = Word("What is stored does not verify and cannot be read.")
+    return Word("Content"), "" if is_readable else problem, ()
 
 
-def _note(field: ExportedField) -> str:
+def _note(field: ExportedField) -> tuple[str, ...]:
     """Say of a value where it came from and how it is classed, as declared."""
-    words = [field.origin or "", field.sensitivity or "", "personal data" if field.pii else ""]
-    return ", ".join(word for word in words if word)
+    words = [field.origin or "", field.sensitivity or "", Word("personal data") if field.pii else ""]
+    return tuple(word for word in words if word)
 
 
 def _text(value: Any) -> str:

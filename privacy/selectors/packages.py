@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from agentstate.documents import types_of
 from agentstate.selectors.export import export_subject
@@ -24,7 +24,7 @@ from privacy.models import PackageRun
 from privacy.rules import packages as rules
 from privacy.rules.zips import ZippedFile, ZipStream
 from privacy.selectors.naming import scopes_alone
-from privacy.types import PackagedHandle, PackageSubject, Shown
+from privacy.types import PackagedHandle, PackageSubject, Shown, Word
 from workspaces import access, documents, encryption
 from workspaces.errors import KeyDestroyed
 from workspaces.models import Handle, Profile
@@ -41,7 +41,7 @@ class PackageFile(msgspec.Struct, frozen=True):
     """A JSON Lines file of a package: its records, one a line, and how each is shown to people."""
 
     name: str
-    title: str
+    title: Word
     records: Callable[[PackageSubject], Iterator[Any]]
     shown: Callable[[Any], Shown]
 
@@ -74,20 +74,20 @@ def _nothing_to_show(_record: Any) -> Shown:
 
 
 FILES: tuple[PackageFile, ...] = (
-    PackageFile("handles.jsonl", "Identifiers", _handles, rules.show_handle),
-    PackageFile("agent_states.jsonl", "Working memory of agents", _states, rules.show_state),
-    PackageFile("history.jsonl", "Conversation history", _history, rules.show_history),
-    PackageFile("graph.jsonl", "Runs of agents", _graph, rules.show_graph),
-    PackageFile("erasures.jsonl", "Erasures", _erasures, _nothing_to_show),
+    PackageFile("handles.jsonl", Word("Identifiers"), _handles, rules.show_handle),
+    PackageFile("agent_states.jsonl", Word("Working memory of agents"), _states, rules.show_state),
+    PackageFile("history.jsonl", Word("Conversation history"), _history, rules.show_history),
+    PackageFile("graph.jsonl", Word("Runs of agents"), _graph, rules.show_graph),
+    PackageFile("erasures.jsonl", Word("Erasures"), _erasures, _nothing_to_show),
 )
 """What a package has of each kind of data. A new kind is a line here."""
 
 
 class Contents:
-    """The zip of one package as it is written; `step` names the file that is being written."""
+    """The zip of one package as it is written, its page in a language; `step` names the file that is being written."""
 
-    def __init__(self, subject: PackageSubject, *, package_id: UUID) -> None:
-        self.step = ""
+    def __init__(self, subject: PackageSubject, *, package_id: UUID, language: str = "") -> None:
+        self.step, self._language = "", language
         self._subject, self._package_id = subject, str(package_id)
         self._zip, self._gathered = ZipStream(subject.now), rules.Gathered()
 
@@ -120,7 +120,8 @@ class Contents:
             "package_id": self._package_id,
             "sections": rules.sections(self._gathered, titles),
         }
-        return render_to_string("package/index.html", context).encode()
+        with translation.override(self._language or settings.LANGUAGE_CODE):
+            return render_to_string("package/index.html", context).encode()
 
     def _manifest(self) -> bytes:
         return rules.manifest(

@@ -3,14 +3,17 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+import msgspec
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection, send_mail
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from privacy.models import ErasureRequest
 from privacy.selectors import erasures as selectors
 from privacy.selectors.approvals import needs_approval
+from workspaces.languages import spoken_to
 from workspaces.models import ChangeRequest
 from workspaces.rules import approvals as rules
 from workspaces.rules.rights import permissions_of
@@ -19,6 +22,17 @@ from workspaces.selectors.people import Member, members
 from workspaces.types import Actor, WorkspaceRef
 
 ROLE = "privacy"
+
+
+class Title(msgspec.Struct, frozen=True):
+    """What a mail is about, before its reader and so its language is known."""
+
+    text: str
+    what: str
+
+    def within(self, workspace: WorkspaceRef) -> str:
+        """Say it in the language that is spoken now."""
+        return gettext(self.text) % {"what": self.what, "name": workspace.name}
 
 
 @transaction.atomic
@@ -30,10 +44,11 @@ def tell_overdue(*, workspace: WorkspaceRef, now: datetime) -> int:
     today = now.date()
     untold = selectors.overdue(today).filter(Q(reminded_on=None) | Q(reminded_on__lt=today))
     late = untold.update(reminded_on=today)
-    people = [member.email for member in members() if ROLE in member.roles]
-    if late and people:
-        for address in people:
-            send_mail(*_overdue_mail(workspace, late), None, [address])
+    people = [member for member in members() if ROLE in member.roles]
+    if late:
+        for person in people:
+            with spoken_to(person):
+                send_mail(*_overdue_mail(workspace, late), None, [person.email])
     return late
 
 
@@ -49,7 +64,8 @@ def tell_change_waits(change: ChangeRequest) -> None:
         for member in members()
         if rules.may("approve", change.kind, permissions_of(member.roles)) and not is_own(change, member.id)
     ]
-    _mail_on_commit(approvers, f"a change of `{change.kind}`", f"approvals/{change.id}/")
+    title = Title(gettext_noop("A change of `%(what)s` waits for approval in %(name)s"), change.kind)
+    _mail_on_commit(approvers, title, f"approvals/{change.id}/")
 
 
 def tell_erasure_waits(request: ErasureRequest, *, actor: Actor) -> None:
@@ -66,18 +82,25 @@ def tell_erasure_waits(request: ErasureRequest, *, actor: Actor) -> None:
         for member in members()
         if "approve_erasure" in permissions_of(member.roles) and member.email not in besides
     ]
-    _mail_on_commit(approvers, f"the request for erasure {request.reference}", f"erasures/{request.id}/")
+    title = Title(
+        gettext_noop("The request for erasure %(what)s waits for approval in %(name)s"), request.reference
+    )
+    _mail_on_commit(approvers, title, f"erasures/{request.id}/")
 
 
-def _mail_on_commit(people: Iterable[Member], what: str, page: str) -> None:
+def _mail_on_commit(people: Iterable[Member], title: Title, page: str) -> None:
     """Send when the transaction has committed; a mail server that is away must not undo or refuse what is there."""
     workspace = bound_workspace()
     link = f"{settings.LASTRO_BASE_URL}/console/w/{workspace.slug}/{page}"
-    title = f"{what[0].upper()}{what[1:]} waits for approval in {workspace.name}"
-    text = f"{title}. You may approve or deny it:\n\n{link}\n"
-    mails = [EmailMessage(title, text, None, [person.email]) for person in people]
+    mails = [_waits_mail(person, title, workspace, link) for person in people]
     if mails:
         transaction.on_commit(lambda: _send(mails), robust=True)
+
+
+def _waits_mail(person: Member, about: Title, workspace: WorkspaceRef, link: str) -> EmailMessage:
+    with spoken_to(person):
+        title, advice = about.within(workspace), gettext("You may approve or deny it:")
+        return EmailMessage(title, f"{title}. {advice}\n\n{link}\n", None, [person.email])
 
 
 def _send(mails: list[EmailMessage]) -> None:
@@ -86,8 +109,16 @@ def _send(mails: list[EmailMessage]) -> None:
 
 def _overdue_mail(workspace: WorkspaceRef, late: int) -> tuple[str, str]:
     link = f"{settings.LASTRO_BASE_URL}/console/w/{workspace.slug}/erasures/?due=late"
-    what = "A request for erasure is" if late == 1 else f"{late} requests for erasure are"
-    text = (
-        f"{what} past the legal deadline in {workspace.name}. See which, and what they wait for:\n\n{link}\n"
+    words = {"n": late, "name": workspace.name}
+    title = ngettext(
+        "A request for erasure is late in %(name)s",
+        "%(n)s requests for erasure are late in %(name)s",
+        late,
     )
-    return f"{what} late in {workspace.name}", text
+    text = ngettext(
+        "A request for erasure is past the legal deadline in %(name)s.",
+        "%(n)s requests for erasure are past the legal deadline in %(name)s.",
+        late,
+    )
+    advice = gettext("See which, and what they wait for:")
+    return title % words, f"{text % words} {advice}\n\n{link}\n"

@@ -8,11 +8,13 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from privacy.services import alerts, documents
 from privacy.services.documents import propose_change, publish_change
 from workspaces import access
 from workspaces.errors import Conflict, OwnChange, Problem, RoleNotAllowed, Unavailable, WrongVersion
+from workspaces.languages import spoken_to
 from workspaces.models import ChangeRequest, Membership, Person
 from workspaces.rules import approvals as rules
 from workspaces.selectors.approvals import (
@@ -23,7 +25,7 @@ from workspaces.selectors.approvals import (
     require_cleared,
     takes_approval,
 )
-from workspaces.selectors.people import members, require_permission, roles_of
+from workspaces.selectors.people import Member, members, require_permission, roles_of
 from workspaces.services import approvals, people
 from workspaces.types import Actor, ChangeWish, Decider, WorkspaceRef
 
@@ -79,9 +81,9 @@ def break_glass(*, change_id: UUID, reason: str, seen: str = "", by: Decider, no
     approvals.break_glass_for(request=change, reason=reason, by=by, now=now)
     _put_in_force(change, by=by, now=now)
     workspace = bound_workspace()
-    addresses = [member.email for member in members() if "security" in member.roles]
+    told = [member for member in members() if "security" in member.roles]
     # A mail server that is away must not answer an error for what is committed; the audit says it too.
-    transaction.on_commit(lambda: _alert(workspace, change, addresses), robust=True)
+    transaction.on_commit(lambda: _alert(workspace, change, told), robust=True)
     return change.refresh()
 
 
@@ -101,8 +103,8 @@ def publish_due(*, change_id: UUID, now: datetime) -> ChangeRequest:
     except Problem as problem:
         change.refresh()
         approvals.fail_request(request=change, code=problem.code, actor=SCHEDULE, now=now)
-        workspace, addresses = bound_workspace(), _addresses(change)
-        transaction.on_commit(lambda: _tell_of_failure(workspace, change, addresses), robust=True)
+        workspace, told = bound_workspace(), _concerned(change)
+        transaction.on_commit(lambda: _tell_of_failure(workspace, change, told), robust=True)
     return change.refresh()
 
 
@@ -255,29 +257,37 @@ def _grant(change: ChangeRequest, *, actor: Actor, now: datetime) -> None:
     )
 
 
-def _addresses(change: ChangeRequest) -> list[str]:
-    people_told = {person.id: person.email for person in (change.author, change.publisher) if person}
-    return list(people_told.values())
+def _concerned(change: ChangeRequest) -> list[Person]:
+    told = {person.id: person for person in (change.author, change.publisher) if person}
+    return list(told.values())
 
 
 def _link(workspace: WorkspaceRef, change: ChangeRequest) -> str:
     return f"{settings.LASTRO_BASE_URL}/console/w/{workspace.slug}/approvals/{change.id}/"
 
 
-def _alert(workspace: WorkspaceRef, change: ChangeRequest, addresses: list[str]) -> None:
+def _alert(workspace: WorkspaceRef, change: ChangeRequest, people_told: Iterable[Member]) -> None:
     """Name the kind and the way to the change, never what it says."""
-    text = (
-        f"A change of `{change.kind}` in {workspace.name} was published without the approval of a second person.\n\n"
-        f"Review it: {_link(workspace, change)}\n"
-    )
-    for address in addresses:
-        send_mail(f"Published without approval: {change.kind} in {workspace.name}", text, None, [address])
+    words = {"kind": change.kind, "name": workspace.name}
+    for person in people_told:
+        with spoken_to(person):
+            title = _("Published without approval: %(kind)s in %(name)s") % words
+            text = _(
+                "A change of `%(kind)s` in %(name)s was published without the approval of a second person."
+            )
+            send_mail(
+                title, _with_link(text % words, _("Review it:"), workspace, change), None, [person.email]
+            )
 
 
-def _tell_of_failure(workspace: WorkspaceRef, change: ChangeRequest, addresses: list[str]) -> None:
-    text = (
-        f"The scheduled change of `{change.kind}` in {workspace.name} was not published: {change.failure}.\n\n"
-        f"See it: {_link(workspace, change)}\n"
-    )
-    for address in addresses:
-        send_mail(f"Not published: {change.kind} in {workspace.name}", text, None, [address])
+def _tell_of_failure(workspace: WorkspaceRef, change: ChangeRequest, people_told: Iterable[Person]) -> None:
+    words = {"kind": change.kind, "name": workspace.name, "failure": change.failure}
+    for person in people_told:
+        with spoken_to(person):
+            title = _("Not published: %(kind)s in %(name)s") % words
+            text = _("The scheduled change of `%(kind)s` in %(name)s was not published: %(failure)s.")
+            send_mail(title, _with_link(text % words, _("See it:"), workspace, change), None, [person.email])
+
+
+def _with_link(text: str, lead: str, workspace: WorkspaceRef, change: ChangeRequest) -> str:
+    return f"{text}\n\n{lead} {_link(workspace, change)}\n"

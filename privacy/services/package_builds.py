@@ -112,7 +112,9 @@ def _build(workspace: WorkspaceRef, run: PackageRun, now: datetime) -> None:
     reached("key made")
     while _drop_chunks(run):
         pass
-    contents = Contents(subject_of(workspace, run.profile_id, now=now), package_id=run.id)
+    contents = Contents(
+        subject_of(workspace, run.profile_id, now=now), package_id=run.id, language=run.language
+    )
     digest = hashlib.sha256()
     sealed = sealed_chunks(key, _digested(contents.parts(), digest), context=chunk_context(run))
     first, size_bytes = 0, 0

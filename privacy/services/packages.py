@@ -61,10 +61,11 @@ def request_package(
     profile_id: UUID | None = None,
     handle: HandleValue | None = None,
     reason: str = "",
+    language: str = "",
     actor: Actor,
     now: datetime,
 ) -> PackageRun:
-    """Ask for the package of a profile or of whom a handle names; a worker builds it (PR-18).
+    """Ask for the package of a profile or of whom a handle names; a worker builds it, its page in a language (PR-18).
 
     Who asks while one of the same person is waiting or being built gets that one. Raises NotFound.
     """
@@ -76,6 +77,7 @@ def request_package(
             profile=profile,
             asked_by=actor.name,
             reason=audit.clean_reason(reason) if reason else "",
+            language=language,
             asked_at=now,
         )
     audit.record(

@@ -1,6 +1,6 @@
 """Pictures of every page, as `make screens` takes them: the demo's workspace after its conversation (CO-14).
 
-python -m console.embedded run -- python -m tests.console.screens [part of a name, or several with commas]
+python -m console.embedded run -- python -m tests.console.screens [part of a name, or several with commas] [language]
 """
 
 import json
@@ -31,6 +31,7 @@ PICTURES = (
 def main() -> None:
     """Load the demo, play its conversation, and take a picture of each sight in both themes and two widths."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    language = sys.argv[2] if len(sys.argv) > 2 else ""
     os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
     django.setup()
     with tempfile.TemporaryDirectory() as scratch:
@@ -44,7 +45,7 @@ def main() -> None:
             if wanted == "--readme":
                 _take_for_readme(house, server.url)
             else:
-                _take_all(house, server.url, wanted)
+                _take_all(house, server.url, wanted, language)
         finally:
             server.stop()
 
@@ -139,8 +140,10 @@ def _house(demo: dict[str, Any]) -> Any:
         )
 
 
-def _take_all(house: Any, url: str, wanted: str) -> None:
+def _take_all(house: Any, url: str, wanted: str, language: str) -> None:
+    """Take them all; in another language the pages alone, since the states are reached by English buttons."""
     from tests.console.browser import PHONE_WIDTH, WIDE, Visits, running_chromium
+    from tests.console.sights import pages as plain
     from tests.console.sights import sights
 
     if not wanted:
@@ -150,14 +153,16 @@ def _take_all(house: Any, url: str, wanted: str) -> None:
         for width in (WIDE, PHONE_WIDTH):
             for theme in THEMES:
                 visits, pages = Visits(browser, url), dict[str, Page]()
-                for number, sight in enumerate(sights()):
+                for number, sight in enumerate(plain() if language else sights()):
                     if not any(word in sight.name for word in wanted.split(",")):
                         continue
                     if sight.who not in pages:
-                        pages[sight.who] = visits.open(house.people.get(sight.who), theme=theme, width=width)
+                        pages[sight.who] = visits.open(
+                            house.people.get(sight.who), theme=theme, width=width, locale=language or "en-US"
+                        )
                     sight.show(pages[sight.who], house)
                     name = re.sub(r"\W+", "-", sight.name)
-                    file = TARGET / f"{number:02}-{name}-{theme}-{width}.png"
+                    file = TARGET / f"{number:02}-{name}-{theme}-{width}{language and f'-{language}'}.png"
                     pages[sight.who].screenshot(path=file, full_page=True)
                 visits.close()
     print(f"{len(list(TARGET.iterdir()))} pictures are in {TARGET.relative_to(ROOT)}")  # noqa: T201

@@ -11,7 +11,16 @@ from tests.console.assembled import CONVERSATION
 from tests.console.house import EVERY_ROLE, NOBODY, WITHOUT_ROLE, House, page_names
 from tests.factories import PASSWORD
 
-ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview", "stay", "session_end", "sessions_end"}
+ONLY_POSTED = {
+    "sign_out",
+    "theme",
+    "language",
+    "find",
+    "masking_preview",
+    "stay",
+    "session_end",
+    "sessions_end",
+}
 # These show a page after something that test_browser_sign_in.py does.
 LEADS_ON = {"workspace", "sign_in_code", "openid", "openid_done", "second_factor_off", "second_factor_codes"}
 # What the browser keeps as a file, and shows no page of.

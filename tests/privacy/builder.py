@@ -43,7 +43,7 @@ def large_files(size_bytes: int) -> tuple[Any, ...]:
     from privacy.selectors.packages import PackageFile
     from privacy.types import Shown
 
-    shown = Shown(title="noise", rows=(("noise", "x" * 1000, ""),))
+    shown = Shown(title="noise", rows=(("noise", "x" * 1000, ()),))
     return (PackageFile("noise.jsonl", "Noise", noise_of(size_bytes), lambda _: shown),)
 
 

@@ -523,5 +523,6 @@ OPEN_PAGES: dict[str, str] = {
     "console:password_reset_confirm": "Its link holds a token.",
     "console:password_reset_complete": "It says the same to everybody.",
     "console:theme": "It keeps a colour scheme in a cookie.",
+    "console:language": "It keeps a language in a cookie.",
 }
 """Pages for who is not signed in."""

@@ -37,6 +37,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     joined_at = models.DateTimeField()
     time_zone = models.CharField(max_length=64, default="UTC")
+    language = models.CharField(max_length=10, blank=True, default="")
     failed_sign_ins = models.PositiveSmallIntegerField(default=0)
     locked_until = models.DateTimeField(null=True, blank=True)
 

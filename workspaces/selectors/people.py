@@ -24,6 +24,7 @@ class Member(msgspec.Struct, frozen=True):
     joined_at: datetime
     last_sign_in: datetime | None
     has_second_factor: bool = False
+    language: str = ""
 
 
 def permissions_of(person: Person, workspace: WorkspaceRef) -> frozenset[str]:
@@ -65,6 +66,7 @@ def members() -> list[Member]:
             joined_at=row.joined_at,
             last_sign_in=row.person.last_login,
             has_second_factor=row.person_id in with_app,
+            language=row.person.language,
         )
         for row in rows
     ]

@@ -217,7 +217,7 @@ def known_kinds(kinds: Iterable[str]) -> list[str]:
     """Give the kinds for which four eyes can hold in one order, or refuse one that is none."""
     chosen = set(kinds)
     if not chosen <= set(rules.GUARDED):
-        problem = FieldProblem("/kinds", "unknown_value", "The kinds are: " + ", ".join(rules.GUARDED) + ".")
+        problem = FieldProblem("/kinds", "unknown_value", f"The kinds are: {', '.join(rules.GUARDED)}.")
         raise InvalidInput(errors=(problem,))
     return [kind for kind in rules.GUARDED if kind in chosen]
 

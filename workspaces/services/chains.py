@@ -7,16 +7,18 @@ from datetime import datetime, timedelta
 import msgspec
 from django.core.mail import send_mail
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from workspaces import access, audit, documents, outside, signing
 from workspaces.audit import DEPLOYMENT
 from workspaces.errors import ChainDamaged, NotSigned
+from workspaces.languages import spoken_to
 from workspaces.models.audit import ChainHead
 from workspaces.rules import checkpoints as rules
 from workspaces.rules.chains import ChainState
 from workspaces.rules.checkpoints import Checkpoint
 from workspaces.rules.documents import DEFAULTS, duration_seconds
-from workspaces.selectors.people import members
+from workspaces.selectors.people import Member, members
 from workspaces.services.checkpoints import of_chain, signed_checkpoint
 from workspaces.types import Actor, AuditObject
 
@@ -144,15 +146,18 @@ def _alert(verdict: Verdict) -> None:
     """Mail the security people of a workspace; of the deployment's chain, those of every workspace."""
     every = [str(workspace.id) for workspace in access.every_workspace()]
     chosen = every if verdict.chain == DEPLOYMENT else [verdict.chain]
-    emails: set[str] = set()
+    told: dict[str, Member] = {}
     for chain in chosen:
         with of_chain(chain):
-            emails |= {member.email for member in members() if "security" in member.roles}
-    for email in sorted(emails):
-        send_mail(
-            "An audit log of Lastro does not verify",
-            f"The audit chain {verdict.chain} does not verify: {verdict.finding}.\n\n"
-            "Run `manage.py verify_audit --checkpoints FOLDER` before anything is changed.\n",
-            None,
-            [email],
-        )
+            told |= {member.email: member for member in members() if "security" in member.roles}
+    for email in sorted(told):
+        with spoken_to(told[email]):
+            send_mail(_("An audit log of Lastro does not verify"), _alert_text(verdict), None, [email])
+
+
+def _alert_text(verdict: Verdict) -> str:
+    words = {"chain": verdict.chain, "finding": verdict.finding}
+    finding = _("The audit chain %(chain)s does not verify: %(finding)s.") % words
+    command = "manage.py verify_audit --checkpoints FOLDER"
+    advice = _("Run `%(command)s` before anything is changed.") % {"command": command}
+    return f"{finding}\n\n{advice}\n"

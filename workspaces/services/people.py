@@ -11,9 +11,12 @@ import msgspec
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from workspaces import access, audit, deployment, locks
 from workspaces.errors import ApprovalRequired, InvitationInvalid, RoleNotAllowed
+from workspaces.languages import spoken_to
 from workspaces.models import ChangeRequest, Invitation, Membership, Person, PersonalToken, Role
 from workspaces.rules.approvals import ROLE_GRANT
 from workspaces.rules.rights import ROLE_TITLES, ROLES
@@ -24,8 +27,8 @@ from workspaces.services import approvals, lockouts
 from workspaces.types import Actor, AuditObject, Origin, WorkspaceRef
 
 INVITATION_LIFE = timedelta(days=7)
-_NOT_APPROVED = "A second person has to approve these roles by now: ask for another invitation."
-_MEMBER_ALREADY = "This person is a member already: change their roles instead."
+_NOT_APPROVED = gettext_noop("A second person has to approve these roles by now: ask for another invitation.")
+_MEMBER_ALREADY = gettext_noop("This person is a member already: change their roles instead.")
 
 
 def actor_of(person: Person, origin: Origin, *, roles: tuple[str, ...] = ()) -> Actor:
@@ -79,7 +82,7 @@ def invite(
         facts={"roles": chosen},
     )
     # A mail server that is away must not answer an error for what is committed: the invitation can be sent again.
-    transaction.on_commit(lambda: _mail_invitation(email, workspace, token), robust=True)
+    transaction.on_commit(lambda: _mail_invitation(email, workspace, token, inviter), robust=True)
     return token
 
 
@@ -249,10 +252,16 @@ def require_another(*, person_id: UUID, changer_id: UUID) -> None:
         raise RoleNotAllowed("Nobody changes their own roles: ask another owner.")
 
 
-def change_settings(*, person: Person, name: str, time_zone: str) -> None:
-    """Change how a person is called and in which zone they see times."""
-    person.name, person.time_zone = name, time_zone
-    person.save(update_fields=["name", "time_zone"])
+def change_settings(*, person: Person, name: str, language: str, time_zone: str) -> None:
+    """Change how a person is called, in which language they read, and in which zone they see times."""
+    person.name, person.language, person.time_zone = name, language, time_zone
+    person.save(update_fields=["name", "language", "time_zone"])
+
+
+def change_language(*, person: Person, language: str) -> None:
+    """Change in which language a person reads pages and mails."""
+    person.language = language
+    person.save(update_fields=["language"])
 
 
 @transaction.atomic
@@ -342,10 +351,10 @@ def _token_hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def _mail_invitation(email: str, workspace: WorkspaceRef, token: str) -> None:
-    send_mail(
-        f"You are invited to {workspace.name} on Lastro",
-        f"Open this link within 7 days to join {workspace.name}:\n\n{invitation_link(token)}\n",
-        None,
-        [email],
-    )
+def _mail_invitation(email: str, workspace: WorkspaceRef, token: str, inviter: Person | None) -> None:
+    """Send the link, in the language of whoever has an account already, or else of who invites."""
+    known = Person.objects.filter(email=email.lower()).first()
+    with spoken_to(known, otherwise=inviter.language if inviter else ""):
+        title = _("You are invited to %(name)s on Lastro") % {"name": workspace.name}
+        text = _("Open this link within 7 days to join %(name)s:") % {"name": workspace.name}
+    send_mail(title, f"{text}\n\n{invitation_link(token)}\n", None, [email])
