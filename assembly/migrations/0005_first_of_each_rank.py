@@ -4,47 +4,140 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('assembly', '0004_erased_assemblies'),
-        ('workspaces', '0015_usage'),
+        ("assembly", "0004_erased_assemblies"),
+        ("workspaces", "0015_usage"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind', 'message')), fields=['graph', 'branch', '-seen_at', 'name'], name='records_said'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(("erasure_id__isnull", True), ("kind", "message")),
+                fields=["graph", "branch", "-seen_at", "name"],
+                name="records_said",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind', 'tool_artifact')), fields=['graph', 'branch', '-seen_at', 'name'], name='records_found'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(("erasure_id__isnull", True), ("kind", "tool_artifact")),
+                fields=["graph", "branch", "-seen_at", "name"],
+                name="records_found",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind', 'tool_artifact')), fields=['graph', 'run', 'branch', '-seen_at', 'name'], name='records_found_in_a_run'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(("erasure_id__isnull", True), ("kind", "tool_artifact")),
+                fields=["graph", "run", "branch", "-seen_at", "name"],
+                name="records_found_in_a_run",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind__in', ('tool_memory', 'skill_state', 'checkpoint', 'run_finished'))), fields=['graph', 'branch', '-seen_at', 'name', 'kind'], name='records_known'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(
+                    ("erasure_id__isnull", True),
+                    ("kind__in", ("tool_memory", "skill_state", "checkpoint", "run_finished")),
+                ),
+                fields=["graph", "branch", "-seen_at", "name", "kind"],
+                name="records_known",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind__in', ('message', 'tool_artifact', 'tool_memory', 'skill_state', 'checkpoint', 'run_finished'))), fields=['graph', '-seen_at', 'name', 'kind'], name='records_newest'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(
+                    ("erasure_id__isnull", True),
+                    (
+                        "kind__in",
+                        (
+                            "message",
+                            "tool_artifact",
+                            "tool_memory",
+                            "skill_state",
+                            "checkpoint",
+                            "run_finished",
+                        ),
+                    ),
+                ),
+                fields=["graph", "-seen_at", "name", "kind"],
+                name="records_newest",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind__in', ('tool_artifact', 'tool_call', 'tool_memory', 'skill_state', 'checkpoint', 'run_finished')), models.Q(('visibility', 'conversation'), ('shared_at__isnull', False), _connector='OR')), fields=['graph', '-seen_at', 'name', 'kind'], name='records_shared'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(
+                    ("erasure_id__isnull", True),
+                    (
+                        "kind__in",
+                        (
+                            "tool_artifact",
+                            "tool_call",
+                            "tool_memory",
+                            "skill_state",
+                            "checkpoint",
+                            "run_finished",
+                        ),
+                    ),
+                    models.Q(("visibility", "conversation"), ("shared_at__isnull", False), _connector="OR"),
+                ),
+                fields=["graph", "-seen_at", "name", "kind"],
+                name="records_shared",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind', 'tool_call')), fields=['graph', 'taken_up_at'], name='calls_taken_up'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(("erasure_id__isnull", True), ("kind", "tool_call")),
+                fields=["graph", "taken_up_at"],
+                name="calls_taken_up",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind__in', ('tool_artifact', 'run_finished'))), fields=['graph', 'settled_at'], name='records_settled'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(
+                    ("erasure_id__isnull", True), ("kind__in", ("tool_artifact", "run_finished"))
+                ),
+                fields=["graph", "settled_at"],
+                name="records_settled",
+            ),
         ),
         migrations.AddIndex(
-            model_name='graphrecord',
-            index=models.Index(condition=models.Q(('erasure_id__isnull', True), ('kind__in', ('message', 'tool_artifact', 'tool_call', 'tool_memory', 'skill_state', 'checkpoint', 'run_finished'))), fields=['graph', 'branch'], include=('workspace', 'position', 'kind', 'visibility', 'placed_at', 'placed_name', 'taken_up_at', 'shared_at', 'naive_tokens', 'naive_bytes'), name='records_counted'),
+            model_name="graphrecord",
+            index=models.Index(
+                condition=models.Q(
+                    ("erasure_id__isnull", True),
+                    (
+                        "kind__in",
+                        (
+                            "message",
+                            "tool_artifact",
+                            "tool_call",
+                            "tool_memory",
+                            "skill_state",
+                            "checkpoint",
+                            "run_finished",
+                        ),
+                    ),
+                ),
+                fields=["graph", "branch"],
+                include=(
+                    "workspace",
+                    "position",
+                    "kind",
+                    "visibility",
+                    "placed_at",
+                    "placed_name",
+                    "taken_up_at",
+                    "shared_at",
+                    "naive_tokens",
+                    "naive_bytes",
+                ),
+                name="records_counted",
+            ),
         ),
     ]

@@ -8,7 +8,6 @@ from django.db import models
 
 from workspaces.models import Handle, Source, TenantModel
 
-
 SAID = "message"
 FOUND = "tool_artifact"
 ASKED = "tool_call"
