@@ -57,7 +57,7 @@ def _chosen(seen: SeenGraph, policy: Policy, asked: Mapping[str, Any]) -> list[t
 def _rows(query: str, asked: Mapping[str, Any]) -> list[tuple[int, bool, int]]:
     with connection.cursor() as cursor:
         cursor.execute(query, asked)
-        return cursor.fetchall()
+        return [(id, is_within, rank) for id, is_within, rank in cursor.fetchall()]
 
 
 def _asked(seen: SeenGraph, request: AssemblyRequest, policy: Policy, named: Named) -> dict[str, Any]:
