@@ -39,7 +39,10 @@ class Place(msgspec.Struct, frozen=True):
 
 
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
-    (_("Support"), (Place("profiles", "users", _("Profiles")),)),
+    (
+        _("Support"),
+        (Place("profiles", "users", _("Profiles")), Place("assemblies", "search", _("Assemblies"))),
+    ),
     (
         _("Privacy"),
         (

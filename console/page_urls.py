@@ -4,6 +4,7 @@ from django.urls import path
 
 from console.views import (
     approvals,
+    assemblies,
     audit,
     documents,
     drafts,
@@ -70,6 +71,11 @@ urlpatterns = [
         profiles.profile_history,
         name="profile_history",
     ),
+    path(
+        "w/<slug:slug>/profiles/<uuid:profile_id>/assemblies/",
+        profiles.profile_assemblies,
+        name="profile_assemblies",
+    ),
     path("w/<slug:slug>/profiles/<uuid:profile_id>/package/", packages.package_new, name="package_new"),
     path("w/<slug:slug>/packages/", packages.packages, name="packages"),
     path("w/<slug:slug>/packages/<uuid:package_id>/", packages.package, name="package"),
@@ -122,6 +128,17 @@ urlpatterns = [
         "w/<slug:slug>/reservations/<uuid:session_id>/recover/",
         reservations.reservation_recover,
         name="reservation_recover",
+    ),
+    path("w/<slug:slug>/assemblies/", assemblies.assemblies, name="assemblies"),
+    path(
+        "w/<slug:slug>/assemblies/export/<slug:form>/", assemblies.assemblies_export, name="assemblies_export"
+    ),
+    path("w/<slug:slug>/assemblies/<uuid:assembly_id>/", assemblies.assembly, name="assembly"),
+    path("w/<slug:slug>/assemblies/<uuid:assembly_id>/why/", assemblies.assembly_why, name="assembly_why"),
+    path(
+        "w/<slug:slug>/assemblies/<uuid:assembly_id>/compare/<uuid:other_id>/",
+        assemblies.assembly_compare,
+        name="assembly_compare",
     ),
     path("w/<slug:slug>/start/", start.start, name="start"),
     path("w/<slug:slug>/features/", features.features, name="features"),

@@ -46,6 +46,29 @@ class RetentionEffect(msgspec.Struct, frozen=True):
     requests: int
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """That a policy lets a privacy class leave on a route in another form than before (CA-7)."""
+
+    policy: str
+    route: str
+    privacy: str
+    before: str
+    after: str
+
+
+class PolicyEffect(msgspec.Struct, frozen=True):
+    """What other assembly policies do: what may leave in a form that tells more or less, and which names end.
+
+    `lowered` are policies with the tools whose memories a new rule makes less strict (CA-5).
+    """
+
+    removed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    opened: tuple[Opening, ...] = ()
+    closed: tuple[Opening, ...] = ()
+    lowered: tuple[tuple[str, str], ...] = ()
+
+
 class Preview(msgspec.Struct, frozen=True):
     """What a version would change and do, before it is confirmed (PR-2)."""
 
@@ -55,6 +78,7 @@ class Preview(msgspec.Struct, frozen=True):
     features: Mapping[str, FeatureEffect] | None = None
     masking: MaskingEffect | None = None
     retention: RetentionEffect | None = None
+    policies: PolicyEffect | None = None
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

@@ -76,6 +76,14 @@ def _deployment_key(django_db_setup: None, django_db_blocker: Any) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _own_blobs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the blobs of each test process, and of the servers that it starts, apart from those of the others."""
+    folder = tmp_path_factory.mktemp("payloads")
+    os.environ["PAYLOADS_URL"] = folder.as_uri()
+    settings.STORAGES["payloads"]["OPTIONS"]["location"] = str(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _quick_passwords() -> Iterator[None]:
     """Hash passwords with little work: as in life each takes most of a second where several tests share a core."""
     with pytest.MonkeyPatch.context() as patch:

@@ -21,6 +21,7 @@ from assembly.types import (
 )
 from lastro.assembly.rendering.turns import Item, items_of
 from lastro.assembly.results import Assembly, Decision
+from lastro.assembly.rules.budget import Admitted
 from lastro.assembly.rules.situation import Standing
 from lastro.assembly.snapshot import AssemblyRequest
 
@@ -33,6 +34,11 @@ def items_as_data(assembly: Assembly) -> tuple[dict[str, Any], ...]:
 def trace_of(assembly: Assembly) -> tuple[TraceLine, ...]:
     """Give the outcome of every candidate, sorted by its name (CA-15)."""
     return tuple(map(_traced, assembly.decisions))
+
+
+def shown_of(assembly: Assembly) -> list[list[Any]]:
+    """Give what is kept of each record that is shown: its type, its id, its form and what it takes (CA-16)."""
+    return [[one.reference.type, one.reference.id, one.form, *_size(one)] for one in assembly.selected]
 
 
 def asked_of(request: AssemblyRequest) -> dict[str, Any]:
@@ -90,6 +96,13 @@ def has_trace(row: ContextAssembly, *, now: datetime) -> bool:
 def shown_in(row: ContextAssembly) -> tuple[ShownRecord, ...]:
     """Give what an assembly showed, in its order."""
     return tuple(ShownRecord(*one) for one in row.selected)
+
+
+def _size(decision: Decision) -> tuple[int, int]:
+    if not isinstance(decision.verdict, Standing):
+        return 0, 0
+    size = Admitted(decision.candidate, decision.verdict).size
+    return size.tokens, size.bytes
 
 
 def _item(item: Item) -> dict[str, Any]:

@@ -58,8 +58,8 @@ def compared(first: ContextAssembly, second: ContextAssembly) -> Compared:
     one, other = _by_name(first), _by_name(second)
     both = [name for name in one if name in other]
     return Compared(
-        alike=tuple(one[name] for name in both if one[name] == other[name]),
-        changed=tuple((one[name], other[name]) for name in both if one[name] != other[name]),
+        alike=tuple(one[name] for name in both if one[name].form == other[name].form),
+        changed=tuple((one[name], other[name]) for name in both if one[name].form != other[name].form),
         only_first=tuple(shown for name, shown in one.items() if name not in other),
         only_second=tuple(shown for name, shown in other.items() if name not in one),
     )

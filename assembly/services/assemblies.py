@@ -13,7 +13,7 @@ from assembly.errors import answered
 from assembly.models import ContextAssembly, PolicyDecision
 from assembly.rules.assemblies import is_sampled, require_as_of
 from assembly.selectors.again import again_if_resealed
-from assembly.selectors.answers import asked_of, items_as_data, trace_of
+from assembly.selectors.answers import asked_of, items_as_data, shown_of, trace_of
 from assembly.selectors.contents import Contents
 from assembly.selectors.graphs import SeenGraph, served_graph
 from assembly.selectors.snapshots import require_named, snapshot_of
@@ -171,7 +171,7 @@ def _row(
         kind=request.kind,
         route=request.route,
         request=asked_of(request),
-        selected=[[one.reference.type, one.reference.id, one.form] for one in assembly.selected],
+        selected=shown_of(assembly),
         omitted=dict(assembly.omitted),
         branch_exclusions=assembly.branch_exclusions,
         considered=assembly.considered,

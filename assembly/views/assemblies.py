@@ -154,7 +154,7 @@ class AssemblyView(ContextView):
                 {
                     "summary": _SUMMARY,
                     "request": {name: value for name, value in _ASKED.items() if name != "policy"},
-                    "selected": [{**_MEMORY, "form": "memory"}],
+                    "selected": [{**_MEMORY, "form": "memory", "tokens": 39, "bytes": 168}],
                     "decisions": [
                         {
                             "rule": "need_of_raw",

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agentstate.types import TypeEffects
-from privacy.types import FeatureEffect, MaskingEffect, Preview, RetentionEffect
+from privacy.types import FeatureEffect, MaskingEffect, Opening, PolicyEffect, Preview, RetentionEffect
 from workspaces.rules.documents import Change as Difference
 
 _COUNTS = ("agents", "states", "sessions", "graphs", "profiles")
@@ -40,6 +40,21 @@ _RETENTION = {
         "Requests that come from then on have its deadlines. Open ones keep theirs: %(requests)s."
     ),
 }
+_POLICY_OPENS = gettext_lazy(
+    "Policy %(policy)s lets more leave on %(route)s: of what is %(privacy)s, %(before)s becomes %(after)s."
+)
+_POLICY_CLOSES = gettext_lazy(
+    "Policy %(policy)s lets less leave on %(route)s: of what is %(privacy)s, %(before)s becomes %(after)s."
+)
+_POLICY_LOWERS = gettext_lazy(
+    "Policy %(policy)s makes memories of %(tool)s less strict than their artifacts."
+)
+_POLICY_ENDS = gettext_lazy("Policy %(policy)s ends: requests that name it get 422 policy_unknown.")
+_POLICY_BEGINS = gettext_lazy("Policy %(policy)s is new: requests may name it.")
+_POLICIES_STAY = gettext_lazy(
+    "Requests that name no version are decided by it from the publication on. Assemblies that are kept stay explained"
+    " by their own version."
+)
 _RETENTION_OF_OTHERS = gettext_lazy("%(member)s: it holds from the publication on.")
 
 
@@ -87,6 +102,8 @@ def _effects(found: Preview) -> list[Effect]:
         return _effects_of_masking(found.changes, found.masking)
     if found.retention is not None:
         return _effects_of_retention(found.changes, found.retention)
+    if found.policies is not None:
+        return _effects_of_policies(found.policies)
     return [Effect(tone="info", text=_("It holds for what is written from the publication on."))]
 
 
@@ -123,6 +140,29 @@ def _effects_of_retention(changes: Iterable[Difference], held: RetentionEffect) 
         )
         for member in named
     ]
+
+
+def _effects_of_policies(found: PolicyEffect) -> list[Effect]:
+    """Say first what may leave that may not now, then what no request may name any more, then what stays (CA-7)."""
+    warned = [
+        *(_opening(_POLICY_OPENS, opening) for opening in found.opened),
+        *(str(_POLICY_LOWERS) % {"policy": policy, "tool": tool} for policy, tool in found.lowered),
+        *(str(_POLICY_ENDS) % {"policy": policy} for policy in found.removed),
+    ]
+    said = [
+        *(_opening(_POLICY_CLOSES, opening) for opening in found.closed),
+        *(str(_POLICY_BEGINS) % {"policy": policy} for policy in found.added),
+        str(_POLICIES_STAY),
+    ]
+    return [
+        *(Effect(tone="warn", text=text) for text in warned),
+        *(Effect(tone="info", text=text) for text in said),
+    ]
+
+
+def _opening(text: Any, opening: Opening) -> str:
+    route = _("any other route") if opening.route == "*" else opening.route
+    return str(text) % {**msgspec.structs.asdict(opening), "route": route}
 
 
 def _effects_of_features(changes: Iterable[Difference], held: Mapping[str, FeatureEffect]) -> list[Effect]:

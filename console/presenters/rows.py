@@ -27,6 +27,7 @@ class Filter(msgspec.Struct, frozen=True):
     value: str
     choices: list[tuple[str, str]] = []
     hint: str = ""
+    pattern: str = ""
 
     @property
     def shown(self) -> str:

@@ -36,8 +36,8 @@ DOCUMENT_TITLES = {
     "retention": (_("Retention"), _("How long history, artifacts, packages and the audit are kept.")),
     "assembly-policy": (_("Assembly policy"), _("What a model may be shown, and in which form.")),
 }
-EDITED = ("masking", "retention")
-"""Those that the console edits too; the others are proposed by the API."""
+EDITED = ("masking", "retention", "assembly-policy")
+"""Those that are edited as one text."""
 
 
 class Version(msgspec.Struct, frozen=True):

@@ -50,6 +50,11 @@ EDITORS: Mapping[str, Editor] = {
     "retention": Editor(
         "retention", gettext_lazy("Draft of the retention"), gettext_lazy("The retention is published: %s.")
     ),
+    "assembly-policy": Editor(
+        "assembly-policy",
+        gettext_lazy("Draft of the assembly policies"),
+        gettext_lazy("The assembly policies are published: %s."),
+    ),
 }
 
 
@@ -76,7 +81,7 @@ def types_draft(request: Any) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @workspace_page("propose_documents")
 def document_draft(request: Any, kind: str) -> HttpResponse:
-    """Edit the masking or the retention in the same way."""
+    """Edit the masking, the retention or the assembly policies in the same way."""
     if kind not in EDITED:
         raise Http404
     return _edit(request, EDITORS[kind], back=here(request, "document", kind))

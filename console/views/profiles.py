@@ -14,8 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.selectors.states import memory_of, state_filters, states_by_profile
 from agentstate.services.profiles import show_states
 from assembly.selectors.metadata import graphs_of
+from assembly.services.metadata import show_assemblies
 from console.forms.profiles import FindForm
-from console.pages import actor, asked, here, see_other, workspace_page
+from console.pages import actor, asked, forbidden, here, see_other, workspace_page
+from console.presenters.assemblies import asked_filters, row_of
+from console.presenters.assemblies import filters_of as assembly_filters
 from console.presenters.changes import changes_of
 from console.presenters.features import title_of
 from console.presenters.rows import Fact, Filter, Tab
@@ -31,6 +34,10 @@ from workspaces.selectors import profiles as selectors
 from workspaces.selectors.audit import AuditFilter
 from workspaces.services import profiles as services
 from workspaces.services.profiles import note_view
+
+METADATA = frozenset({"view_state_metadata"})
+TAKES = {"profile": frozenset[str](), "profile_assemblies": METADATA | {"view_assemblies"}}
+"""The permissions that the tabs of a profile take, where they are not those of its metadata."""
 
 
 class ProfileRow(msgspec.Struct, frozen=True):
@@ -193,6 +200,40 @@ def profile_history(request: Any, profile_id: UUID) -> HttpResponse:
     )
 
 
+@require_safe
+@workspace_page("view_assemblies")
+def profile_assemblies(request: Any, profile_id: UUID) -> HttpResponse:
+    """List the assemblies of the conversations that name a profile; the view is audited (CA-17).
+
+    It says whom a conversation is with, so that it takes the metadata of profiles too.
+    """
+    if "view_state_metadata" not in request.may:
+        return forbidden(request, "view_state_metadata")
+    found, now = access.one(selectors.profiles(), id=profile_id), timezone.now()
+    feature = described(request, title_of("context"))
+    change_url = here(request, "features") if feature.change_url else ""
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
+    if not feature.enabled:
+        note_view(profile=found, what="context", actor=actor(request), now=now)
+    else:
+        chosen = asked_filters(request)
+        listed = show_assemblies(
+            profile_id=found.id,
+            chosen=chosen,
+            older=request.GET.get("older"),
+            newer=request.GET.get("newer"),
+            actor=actor(request),
+            now=now,
+        )
+        rows = [row_of(request, each, now=now) for each in listed.rows]
+        context |= {"assemblies": rows, "page": listed, "filters": assembly_filters(chosen)}
+    return render(
+        request,
+        "console/profile_assemblies.html",
+        {**_head(request, found, "profile_assemblies"), **context},
+    )
+
+
 def _filters(profile: Profile, chosen: dict[str, str]) -> list[Filter]:
     labels = {"agent": _("Agent"), "scope": _("Scope"), "type": _("Type")}
     values = state_filters(profile.id)
@@ -213,11 +254,12 @@ def _head(request: Any, profile: Profile, current: str) -> dict[str, Any]:
         ("profile", _("Overview")),
         ("profile_working_memory", _("Working memory")),
         ("profile_history", _("History")),
+        ("profile_assemblies", _("Assemblies")),
     ]
     tabs = [
         Tab(title=title, url=here(request, name, profile.id), current=name == current)
         for name, title in pages
-        if name == "profile" or "view_state_metadata" in request.may
+        if TAKES.get(name, METADATA) <= request.may
     ]
     may = request.may
     return {

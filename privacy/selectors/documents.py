@@ -10,6 +10,7 @@ from assembly.selectors import metadata as graphs
 from history.selectors import metadata as history
 from privacy.models import PackageRun
 from privacy.rules import documents as rules
+from privacy.rules.policies import policy_effect
 from privacy.selectors.erasures import open_requests
 from privacy.types import FeatureEffect, MaskingEffect, Preview, RetentionEffect
 from workspaces import documents
@@ -33,6 +34,7 @@ def preview(kind: str, document: Any, *, drop: tuple[str, ...] = ()) -> Preview:
         features=feature_effects() if kind == "features" else None,
         masking=masking_effect() if kind == "masking" else None,
         retention=retention_effect() if kind == "retention" else None,
+        policies=policy_effect(live.body, document) if kind == "assembly-policy" else None,
     )
 
 

@@ -24,6 +24,7 @@ from privacy.services.holds import HoldWish
 from privacy.types import Target
 from tests import factories
 from tests.api import InProcess
+from tests.console.assembled import keep_assemblies
 from tests.history.talk import PINS, Talk, items, user
 from tests.privacy.packages import build
 from workspaces import access, documents
@@ -106,6 +107,8 @@ class House(msgspec.Struct, frozen=True):
     reserved: UUID
     change: UUID
     package: UUID
+    assembly: UUID
+    compared: UUID
     job: str
     scope: str
 
@@ -129,6 +132,8 @@ class House(msgspec.Struct, frozen=True):
             "session_id": self.reserved,
             "form": "csv",
             "package_id": self.package,
+            "assembly_id": self.assembly,
+            "other_id": self.compared,
             "person_id": self.people["support"].id,
             "invitation_id": self.invitation_id,
             "token_id": self.tokens.get(who, self.tokens["security"]),
@@ -173,6 +178,7 @@ def build_house() -> House:
     run_schedule()
     _write_about(InProcess(key_text), *OTHERS.values())
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": PHONE})
+    assembled = keep_assemblies(workspace, {"type": "phone_e164", "value": PHONE}, word=CANARY)
     requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         return House(
@@ -188,6 +194,8 @@ def build_house() -> House:
             entry=AuditEntry.objects.get(act="feature.enable", object_id="agent_state").id,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            assembly=assembled.traced,
+            compared=assembled.plain,
             job=f"states-{SweepRun.objects.latest('id').id}",
             requests=requests,
             hold=hold,

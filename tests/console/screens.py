@@ -71,6 +71,7 @@ def _house(demo: dict[str, Any]) -> Any:
 
     from agentstate.models import SweepRun
     from tests import factories
+    from tests.console.assembled import keep_assemblies
     from tests.console.house import (
         EVERY_ROLE,
         WITHOUT_ROLE,
@@ -102,6 +103,8 @@ def _house(demo: dict[str, Any]) -> Any:
     reserved = keep_sessions(workspace, {"type": "phone_e164", "value": "+5511912345678"})
     with access.bound(workspace.id):
         profile = Profile.objects.all()[0].id
+    customer = {"type": "phone_e164", "value": "+5511912345678"}
+    assembled = keep_assemblies(workspace, customer, word="two free slots on Thursday")
     requests, hold, held = ask_and_hold(workspace, staff)
     with access.bound(workspace.id):
         invitation = people.invite(
@@ -129,6 +132,8 @@ def _house(demo: dict[str, Any]) -> Any:
             reserved=reserved,
             change=ask_for_a_change(staff["engineer"]).id,
             package=package.id,
+            assembly=assembled.traced,
+            compared=assembled.plain,
             job=f"states-{SweepRun.objects.latest('id').id}",
             scope=scope_of(workspace, kind="conversation", id="c-1").hash.hex(),
         )

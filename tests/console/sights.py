@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from playwright.sync_api import Page
 
+from tests.console.assembled import CONVERSATION
 from tests.console.house import EVERY_ROLE, NOBODY, WITHOUT_ROLE, House, page_names
 from tests.factories import PASSWORD
 
@@ -14,7 +15,7 @@ ONLY_POSTED = {"sign_out", "theme", "find", "masking_preview", "stay", "session_
 # These show a page after something that test_browser_sign_in.py does.
 LEADS_ON = {"workspace", "sign_in_code", "openid", "openid_done", "second_factor_off", "second_factor_codes"}
 # What the browser keeps as a file, and shows no page of.
-FILES = {"erasure_receipt", "audit_export", "usage_export", "home_export"}
+FILES = {"erasure_receipt", "audit_export", "assemblies_export", "usage_export", "home_export"}
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +104,15 @@ def _of_kind(kind: str) -> Callable[[House], str]:
     return lambda house: house.address("document_draft", EVERY_ROLE).replace("masking", kind)
 
 
+def _compared(name: str) -> Callable[[House], str]:
+    """Lead to the other assembly."""
+    return lambda house: house.address(name, EVERY_ROLE).replace(str(house.assembly), str(house.compared))
+
+
+def _why(record: str) -> Callable[[House], str]:
+    return _at("assembly_why", f"?type=tool_memory&id={record}.{CONVERSATION}")
+
+
 def _scope(target: str, scope: str = "") -> Callable[[House], str]:
     """Lead to the erasure of another kind of scope, or of another one."""
     return lambda house: (
@@ -158,6 +168,10 @@ def _checked_draft(change: Callable[[str], str]) -> Callable[[Page], Any]:
         page.locator("#problems, #changed").wait_for()
 
     return act
+
+
+def _opened_policy(page: Page) -> None:
+    _checked_draft(lambda text: text.replace('"oauth": "never"', '"oauth": "raw"'))(page)
 
 
 def _tried_masking(page: Page) -> None:
@@ -217,6 +231,20 @@ STATES = (
     Sight(name="history, filtered away", address=_at("profile_history", "?provider=nobody")),
     Sight(name="history, filtered", address=_at("profile_history", "?provider=openai.chat")),
     Sight(name="history of a profile without any", address=_held("profile_history")),
+    Sight(name="assemblies, filtered", address=_at("assemblies", "?omitted=stale&trace=full")),
+    Sight(name="assemblies, filtered away", address=_at("assemblies", "?conversation=nothing")),
+    Sight(name="context is off, assemblies", address=_quiet("assemblies")),
+    Sight(name="an assembly without a trace", address=_compared("assembly")),
+    Sight(name="why an assembly has a memory", address=_why("free-slots")),
+    Sight(name="why an assembly has no memory", address=_why("unread")),
+    Sight(name="why an assembly has not what is not there", address=_why("nothing")),
+    Sight(name="assembly why, refused", address=_at("assembly_why"), act=_sent_empty("Say why")),
+    Sight(
+        name="draft of the assembly policies with changes",
+        address=_of_kind("assembly-policy"),
+        act=_opened_policy,
+    ),
+    Sight(name="assemblies of a profile without any", address=_held("profile_assemblies")),
     Sight(name="no package yet", address=_quiet("packages")),
     Sight(name="packages, filtered away", address=_at("packages", "?state=failed")),
     Sight(name="package dialog", address=_at("profile"), act=_open_dialog("#package-new")),
@@ -231,7 +259,7 @@ STATES = (
     Sight(name="audit, filtered", address=_at("audit", "?action=feature.*&from=2026-01-01")),
     Sight(name="audit, filtered away", address=_at("audit", "?action=nothing")),
     Sight(name="feature dialog", address=_at("features"), act=_open_dialog("#switch-agent_state")),
-    Sight(name="feature dialog, off", address=_at("features"), act=_open_dialog("#switch-context")),
+    Sight(name="feature dialog, off", address=_quiet("features"), act=_open_dialog("#switch-context")),
     Sight(name="feature dialog, refused", address=_at("features"), act=_refused_dialog),
     Sight(name="rotate dialog", address=_at("keys"), act=_open_dialog("[id^=rotate-]")),
     Sight(name="revoke dialog", address=_at("keys"), act=_open_dialog("[id^=revoke-]")),

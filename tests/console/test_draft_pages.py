@@ -1,4 +1,4 @@
-"""Masking and retention are edited in the console: a diff and its effects first, and what was checked alone (PR-2)."""
+"""Masking, retention and policies are edited here: diff and effects first, and what was checked alone (PR-2)."""
 
 import json
 from typing import Any
@@ -17,10 +17,12 @@ from workspaces.models import ChangeRequest, FourEyes, Person
 from workspaces.rules.documents import DEFAULTS
 from workspaces.types import WorkspaceRef
 
-EDITED = ("masking", "retention")
+EDITED = ("masking", "retention", "assembly-policy")
+POLICY = DEFAULTS["assembly-policy"]["policies"][0]
 CHANGES: dict[str, dict[str, Any]] = {
     "masking": {"regions": ["PT"]},
     "retention": {"packages": "48h"},
+    "assembly-policy": {"policies": [{**POLICY, "candidates": 40}]},
 }
 
 
@@ -128,6 +130,30 @@ def test_retention_says_what_keeps_its_end(aurora: WorkspaceRef, client: Client)
     assert "history: it holds from the publication on." in said
 
 
+def test_policies_say_what_may_leave(aurora: WorkspaceRef, client: Client) -> None:
+    """PR-2, CA-5, CA-7: what tells more comes first, then names that end, then what tells less and what stays."""
+    factories.publish(aurora, "assembly-policy", {"policies": [POLICY, {**POLICY, "name": "old"}]})
+    routes = {
+        "*": {**POLICY["routes"]["*"], "internal": "hint"},
+        "openai": {**POLICY["routes"]["*"], "oauth": "raw"},
+    }
+    rule = {"tool": "calendar.free", "from": "oauth", "to": "internal", "why": "times only"}
+    changes = {"routes": routes, "lower_privacy": [rule]}
+    body = changed("assembly-policy", policies=[{**POLICY, **changes}, {**POLICY, "name": "new"}])
+    said = effects(send(client, aurora, "assembly-policy", "check", body))
+    assert said[:-1] == [
+        ("warn", "Policy default lets more leave on openai: of what is oauth, never becomes raw."),
+        ("warn", "Policy default makes memories of calendar.free less strict than their artifacts."),
+        ("warn", "Policy old ends: requests that name it get 422 policy_unknown."),
+        (
+            "info",
+            "Policy default lets less leave on any other route: of what is internal, memory becomes hint.",
+        ),
+        ("info", "Policy new is new: requests may name it."),
+    ]
+    assert said[-1][0] == "info"
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "place"),
     [
@@ -148,11 +174,11 @@ def test_what_cannot_be_published(
 
 
 def test_which_documents_are_edited_here(aurora: WorkspaceRef, client: Client, signed_in: SignedIn) -> None:
-    """PR-2, PL-2: the way to a draft is on the pages of the two, for who may propose; the others have none."""
+    """PR-2, PL-2: the way to a draft is on the pages of the three, for who may propose; no other kind has one."""
     auditor = signed_in(factories.make_person(aurora, "auditor", name="Alba"))
-    for kind in (*EDITED, "assembly-policy"):
+    for kind in EDITED:
         page = f"/console/w/{aurora.slug}/documents/{kind}/"
-        assert client.get(page).context["draft_url"] == (address(aurora, kind) if kind in EDITED else "")
+        assert client.get(page).context["draft_url"] == address(aurora, kind)
         assert auditor.get(page).context["draft_url"] == ""
-    for kind in ("assembly-policy", "features", "nothing"):
+    for kind in ("features", "nothing"):
         assert client.get(address(aurora, kind)).status_code == 404

@@ -11,10 +11,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from assembly.models import ContextAssembly
 from privacy.services import erasures
 from privacy.services.erasures import Asker
 from privacy.types import Target
 from tests import factories
+from tests.console.assembled import keep_assemblies
 from tests.console.conftest import SignedIn
 from workspaces import access
 from workspaces.models import (
@@ -136,6 +138,20 @@ def test_profiles_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: 
     add_states(aurora, *(f"+55119100000{number:02}" for number in range(MANY)))
     assert queries(client, address) == few
     assert len(client.get(address).context["profiles"]) == MANY + 1
+
+
+def test_assemblies_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Client) -> None:
+    """CO-4, CO-13: no query is run for each assembly, its conversation and its source."""
+    made = keep_assemblies(aurora, {"type": "phone_e164", "value": ONE_PHONE}, word="kept")
+    address = f"/console/w/{aurora.slug}/assemblies/"
+    few = queries(client, address)
+    with access.bound(aurora.id):
+        row = ContextAssembly.objects.get(id=made.plain)
+        for _ in range(MANY):
+            row.pk = None
+            row.save(force_insert=True)
+    assert queries(client, address) == few
+    assert len(client.get(address).context["assemblies"]) == MANY + 2
 
 
 def test_states_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Client) -> None:

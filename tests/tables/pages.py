@@ -65,6 +65,20 @@ FORMS: tuple[Form, ...] = (
         ),
     ),
     Form(
+        page="assembly_why",
+        who="engineer",
+        good={"type": "tool_memory", "id": "free-slots.ticket-4711"},
+        ok=303,
+        refused=(
+            Refused("an id with a space", {"id": "free slots"}, "id"),
+            Refused("an address", {"id": "ana@example.com"}, "id"),
+            Refused("no id", {"id": ""}, "id"),
+            Refused("a NUL", {"id": "a\x00b"}, "id"),
+            Refused("an id that is too long", {"id": "x" * 65}, "id"),
+            Refused("what no model is shown", {"type": "participant"}, "type"),
+        ),
+    ),
+    Form(
         page="profile_hold",
         who="privacy",
         good={"ends_at": "2040-12-31", "reason": "Case 117"},

@@ -427,6 +427,13 @@ PAGES: tuple[Page, ...] = (
     Page(name="console:profile", any_of=("find_profiles",)),
     Page(name="console:profile_working_memory", any_of=("view_state_metadata",)),
     Page(name="console:profile_history", any_of=("view_state_metadata",)),
+    # It says of a person with whom they spoke, so that it takes the metadata of profiles too.
+    Page(name="console:profile_assemblies", any_of=("view_assemblies",), statuses={"engineer": 403}),
+    Page(name="console:assemblies", any_of=("view_assemblies",)),
+    Page(name="console:assemblies_export", any_of=("view_assemblies",)),
+    Page(name="console:assembly", any_of=("view_assemblies",)),
+    Page(name="console:assembly_why", any_of=("view_assemblies",), methods=_FORM),
+    Page(name="console:assembly_compare", any_of=("view_assemblies",)),
     Page(name="console:package_new", any_of=("build_package",), methods=_FORM),
     Page(name="console:packages", any_of=("build_package",)),
     Page(name="console:package", any_of=("build_package",)),

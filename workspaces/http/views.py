@@ -79,7 +79,7 @@ class StreamView(ApiView):
     the connection closes reports that, and not the refusal.
     """
 
-    DRAINED_BYTES = 16 * limits.MIB
+    DRAINED_BYTES = 32 * limits.MIB
 
     def receive(self, request: HttpRequest) -> bytes:
         """Refuse a body that says that it is over the limit of the route; take none yet."""
