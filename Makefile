@@ -8,7 +8,7 @@ COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --gen
 CLIENTS := 0.10.5 0.11.7
 PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2 --dist loadgroup
 
-.PHONY: help demo manage test test-long check messages screens bench bench-context model lock clean python run-environment test-environment \
+.PHONY: help demo manage test test-long check messages screens bench bench-context bench-assembly model lock clean python run-environment test-environment \
 	bench-environment
 
 help: ## Show this list
@@ -37,6 +37,9 @@ bench: bench-environment ## Measure it beside floors and peers (QUICK=1: in 8 mi
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks $(if $(filter-out 0,$(QUICK)),--quick) \
 		$(if $(filter-out 0,$(DOC)),--document) \
 		$(foreach pair,$(SET),--set "$(pair)")
+
+bench-assembly: run-environment ## Measure contexts of 100 to 100,000 records alone (QUICK=1: to 10,000, in a minute)
+	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks.assembly $(if $(filter-out 0,$(QUICK)),--quick)
 
 bench-context: test-environment ## Compare assembled contexts with naive transcripts: tokens, and facts kept
 	@PYTHONPATH=sdk/python/tests $(RUN) benchmarks.context

@@ -1,8 +1,15 @@
-"""A context assembled from a conversation of a hundred, a thousand, ten thousand and more records (PF-8, CA-16)."""
+"""A context assembled from a conversation of a hundred, a thousand, ten thousand and more records (PF-8, CA-16).
+
+`make bench-assembly` measures it alone.
+"""
 
 import json
+import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count, islice
 from statistics import median
@@ -11,20 +18,28 @@ from typing import Any
 import msgspec
 
 from benchmarks.ours import Ours
-from benchmarks.plan import Plan
+from benchmarks.plan import Plan, full, quick
 from benchmarks.scripts import post
+from benchmarks.servers import running_server
+from benchmarks.workspace import made_workspace
+from console.embedded.files import own_folder
 
 PER_CALL = 500
-BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+BEGAN = datetime.now(UTC) - timedelta(days=2)
+"""Long enough ago for every turn to be past, not for one to have expired."""
 Record = dict[str, Any]
 
 
 class Took(msgspec.Struct, frozen=True):
-    """How many milliseconds the server took, at the median: to query, to decide, to write out."""
+    """How many milliseconds the server took, at the median: to query, to decide, to write out.
+
+    `recording` is how long a request waited that recorded 500 records, or as many as there are, over HTTP.
+    """
 
     query: float
     policy: float
     rendering: float
+    recording: float
 
     @property
     def whole(self) -> float:
@@ -118,21 +133,50 @@ class _Exchange:
 def assemblies(ours: Ours, plan: Plan) -> Mapping[int, Took]:
     """Record a conversation of each size, and assemble a context of each in turn."""
     graphs = {size: _Graph(ours.key) for size in plan.graph_sizes}
-    for size, graph in graphs.items():
-        for request in graph.fills(size):
-            ours.ask(_Exchange(request))
+    recorded = {size: _recorded(ours, graph.fills(size)) for size, graph in graphs.items()}
     taken: dict[int, list[Mapping[str, float]]] = {size: [] for size in graphs}
     for _ in range(plan.assemblies):
         for size, graph in graphs.items():
             exchange = _Exchange(graph.assembly())
             ours.ask(exchange)
             taken[size].append(json.loads(exchange.body)["milliseconds"])
-    return {size: _median(found) for size, found in taken.items()}
+    return {size: _median(found, recorded[size]) for size, found in taken.items()}
 
 
-def _median(found: Sequence[Mapping[str, float]]) -> Took:
-    return Took(**{part: median(one[part] for one in found) for part in ("query", "policy", "rendering")})
+def _recorded(ours: Ours, requests: Iterable[bytes]) -> float:
+    """Record, and give how many milliseconds a request waited, at the median."""
+    waited = []
+    for request in requests:
+        began = time.perf_counter()
+        ours.ask(_Exchange(request))
+        waited.append((time.perf_counter() - began) * 1_000)
+    return median(waited)
+
+
+def _median(found: Sequence[Mapping[str, float]], recording: float) -> Took:
+    parts = {part: median(one[part] for one in found) for part in ("query", "policy", "rendering")}
+    return Took(**parts, recording=recording)
 
 
 def _at(turn: int) -> str:
     return (BEGAN + timedelta(seconds=turn)).isoformat()
+
+
+def main() -> int:
+    """Measure this alone, on the services that the environment names, and print it."""
+    folder = own_folder() / "log" / "bench-assembly"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    plan = quick({}) if "--quick" in sys.argv else full({})
+    key = made_workspace()
+    with running_server(variables=os.environ, folder=folder) as served:
+        found = assemblies(Ours(served.address, key), plan)
+    print("records  query  policy  rendering  together  a batch recorded (ms at the median)")
+    for size, took in sorted(found.items()):
+        parts = f"{took.query:6.1f} {took.policy:7.1f} {took.rendering:10.1f} {took.whole:9.1f}"
+        print(f"{size:7,} {parts} {took.recording:11.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

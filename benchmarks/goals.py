@@ -167,7 +167,11 @@ def _assemblies(measured: Measured) -> Goal:
         _number(f"of {size:,} records", took.whole, must=most.get(size), unit="ms")
         for size, took in sorted(measured.assemblies.items())
     )
-    leaves = "what the server takes to find, decide and write out a context; not to keep its record, nor HTTP"
+    parts += tuple(
+        _number(f"{min(size, 500):,} records recorded, of {size:,}", took.recording, must=None, unit="ms")
+        for size, took in sorted(measured.assemblies.items())
+    )
+    leaves = "of a context what the server takes to find, decide and write it out; not to keep its record, nor HTTP"
     return Goal(what="a context, at the median", parts=parts, leaves_out=leaves)
 
 

@@ -8,6 +8,12 @@ from django.db import models
 
 from workspaces.models import Handle, Source, TenantModel
 
+SAID = "message"
+FOUND = "tool_artifact"
+ASKED = "tool_call"
+KNOWN = ("tool_memory", "skill_state", "checkpoint", "run_finished")
+"""The types that a context may show, as they are ranked: what was said, found, asked for and kept (CA-11)."""
+
 
 def name_field(**options: Any) -> "models.CharField[str, str]":
     """Make the column of a record's id: it is compared byte by byte, as the pure code compares it."""
@@ -190,6 +196,66 @@ class GraphRecord(TenantModel):
                 fields=["workspace", "erasure_id"],
                 name="records_being_erased",
                 condition=models.Q(erasure_id__isnull=False),
+            ),
+            # The first of each rank, whatever the graph holds (CA-11): `selectors/snapshots/ranking.py`.
+            models.Index(
+                fields=["graph", "branch", "-seen_at", "name"],
+                name="records_said",
+                condition=models.Q(kind=SAID, erasure_id__isnull=True),
+            ),
+            models.Index(
+                fields=["graph", "branch", "-seen_at", "name"],
+                name="records_found",
+                condition=models.Q(kind=FOUND, erasure_id__isnull=True),
+            ),
+            models.Index(
+                fields=["graph", "run", "branch", "-seen_at", "name"],
+                name="records_found_in_a_run",
+                condition=models.Q(kind=FOUND, erasure_id__isnull=True),
+            ),
+            models.Index(
+                fields=["graph", "branch", "-seen_at", "name", "kind"],
+                name="records_known",
+                condition=models.Q(kind__in=KNOWN, erasure_id__isnull=True),
+            ),
+            models.Index(
+                fields=["graph", "-seen_at", "name", "kind"],
+                name="records_newest",
+                condition=models.Q(kind__in=(SAID, FOUND, *KNOWN), erasure_id__isnull=True),
+            ),
+            models.Index(
+                fields=["graph", "-seen_at", "name", "kind"],
+                name="records_shared",
+                condition=models.Q(kind__in=(FOUND, ASKED, *KNOWN), erasure_id__isnull=True)
+                & (models.Q(visibility="conversation") | models.Q(shared_at__isnull=False)),
+            ),
+            models.Index(
+                fields=["graph", "taken_up_at"],
+                name="calls_taken_up",
+                condition=models.Q(kind=ASKED, erasure_id__isnull=True),
+            ),
+            models.Index(
+                fields=["graph", "settled_at"],
+                name="records_settled",
+                condition=models.Q(kind__in=(FOUND, "run_finished"), erasure_id__isnull=True),
+            ),
+            # All that is counted and summed of a graph, without a look at its rows.
+            models.Index(
+                fields=["graph", "branch"],
+                include=[
+                    "workspace",
+                    "position",
+                    "kind",
+                    "visibility",
+                    "placed_at",
+                    "placed_name",
+                    "taken_up_at",
+                    "shared_at",
+                    "naive_tokens",
+                    "naive_bytes",
+                ],
+                name="records_counted",
+                condition=models.Q(kind__in=(SAID, FOUND, ASKED, *KNOWN), erasure_id__isnull=True),
             ),
         ]
 

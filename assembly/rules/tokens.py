@@ -3,8 +3,6 @@
 from functools import cache
 from typing import Any
 
-import bpe_openai
-
 TOKENIZER = "o200k_base"
 # The encoder refuses what gives more than 200,000 tokens, and a character gives four at most. A cut costs about one.
 _PIECE = 50_000
@@ -18,5 +16,10 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _encoding() -> Any:
-    """Make the encoder once per process, when it is first asked for: it takes a moment and some memory."""
+    """Make the encoder once per process, when it is first asked for.
+
+    It is imported here: with its tables it takes a second and 130 MiB, which only a process that records needs.
+    """
+    import bpe_openai
+
     return bpe_openai.get_encoding(TOKENIZER)

@@ -96,12 +96,13 @@ class _Batch:
         found: defaultdict[str, list[New]] = defaultdict(list)
         digests: dict[Reference, bytes] = {}
         for number, one in enumerate(self._records):
-            digest = hashlib.sha256(canonical(to_json(one))).digest()
+            written = canonical(to_json(one))
+            digest = hashlib.sha256(written).digest()
             if not self._is_known(one, digest, digests.get(reference_to(one), digest)):
                 raise RecordConflict(f"/records/{number}/id")
             is_new = reference_to(one) not in self._rows and reference_to(one) not in digests
             if is_new:
-                found[conversation_of(one)].append(New(one, digest))
+                found[conversation_of(one)].append(New(one, written, digest))
             digests[reference_to(one)] = digest
         return found
 

@@ -122,7 +122,8 @@ class NewRows:
             measures = _measures(record, calls, contents)
             row.naive_tokens, row.naive_bytes = measures.naive.tokens, measures.naive.bytes
             row.content_mac = encryption.content_mac(key, one.sent)
-            opened = Opened(msgspec.Raw(canonical(to_json(kept))), one.sent, measures)
+            written = one.written if kept is record else canonical(to_json(kept))
+            opened = Opened(msgspec.Raw(written), one.sent, measures)
             encryption.seal_record(self._caller.workspace, row, opened, key)
             self.made[reference] = row
             payloads += (self._payload(row, part, key) for part in outside)

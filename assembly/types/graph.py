@@ -53,9 +53,10 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class New(msgspec.Struct, frozen=True):
-    """A record that is not there yet, with the SHA-256 of it as it was sent."""
+    """A record that is not there yet, as canonical JSON, with the SHA-256 of that as it was sent."""
 
     record: Record
+    written: bytes
     sent: bytes
 
 

@@ -59,7 +59,7 @@ def measured() -> Measured:
         worker_bytes=80 * 1024 * 1024,
         many_rows=None,
         sessions=talked(),
-        assemblies={1_000: Took(9.0, 3.0, 1.0), 10_000: Took(30.0, 5.0, 1.0)},
+        assemblies={1_000: Took(9.0, 3.0, 1.0, 300.0), 10_000: Took(30.0, 5.0, 1.0, 300.0)},
         peers={"langgraph": "1"},
         seconds=1.0,
     )
@@ -125,7 +125,7 @@ def test_the_numbers_are_held_against_the_bounds() -> None:
         ("PF-7", {"worker_bytes": 200 * 1024 * 1024}),
         ("PF-7", {"growth": Growth(states=100, row=4000.0, key=300.0, hot=2500.0)}),
         ("PF-4", {"sessions": talked(longest=79)}),
-        ("PF-8", {"assemblies": {10_000: Took(40.0, 9.0, 1.5)}}),
+        ("PF-8", {"assemblies": {10_000: Took(40.0, 9.0, 1.5, 300.0)}}),
         ("PF-9", {"stalls": Stalls(locked=Spread(0.1, 0.0, 0.2), stopped=Spread(0.9, 0.9, 0.9))}),
     ],
 )

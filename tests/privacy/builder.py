@@ -41,10 +41,10 @@ def noise_of(size_bytes: int) -> Any:
 def large_files(size_bytes: int) -> tuple[Any, ...]:
     """Give the files of a package of about so many bytes."""
     from privacy.selectors.packages import PackageFile
-    from privacy.types import Shown
+    from privacy.types import Shown, Word
 
     shown = Shown(title="noise", rows=(("noise", "x" * 1000, ()),))
-    return (PackageFile("noise.jsonl", "Noise", noise_of(size_bytes), lambda _: shown),)
+    return (PackageFile("noise.jsonl", Word("Noise"), noise_of(size_bytes), lambda _: shown),)
 
 
 def most_memory_bytes() -> int:

@@ -5,9 +5,7 @@ from typing import Any
 
 import msgspec
 from django.db import connection
-from django.db.models import Q
 
-from assembly import access
 from assembly.errors import UnknownReference
 from assembly.models import GraphRecord
 from assembly.selectors.graphs import SeenGraph
@@ -23,6 +21,7 @@ from lastro.assembly.snapshot import AssemblyRequest, Fork, Lineage, lineage_for
 
 Rows = Mapping[Reference, GraphRecord]
 
+_NAMED_COLUMNS = ("id", "kind", "name", "branch", "participant", "placed_at", "placed_name")
 _UPWARDS = """
 WITH RECURSIVE up AS (
     SELECT r.name, r.branch, r.placed_at, r.placed_name, 1 AS depth
@@ -52,6 +51,16 @@ WHERE l.record_id = %(checkpoint)s AND l.member = 'waits_for'
 """
 
 
+# One look into an index for each name, which the planner sees by itself only of a table that it knows.
+_BY_NAME = """
+SELECT {columns} FROM unnest(%(kinds)s::text[], %(names)s::text[]) AS n(kind, name) CROSS JOIN LATERAL (
+    SELECT * FROM assembly_graphrecord r
+    WHERE r.workspace_id = %(workspace)s AND r.kind = n.kind AND r.name = n.name AND r.erasure_id IS NULL OFFSET 0
+) r
+WHERE r.graph_id = %(graph)s AND r.position <= %(position)s
+""".replace("{columns}", ", ".join(f"r.{column}" for column in _NAMED_COLUMNS))
+
+
 class Named(msgspec.Struct, frozen=True):
     """The lineage of a request, and the ids that it or its checkpoint asks for."""
 
@@ -76,13 +85,9 @@ def named_rows(seen: SeenGraph, request: AssemblyRequest) -> Rows:
     names = {name for _, name in _names(request)}
     if request.checkpoint:
         names.add(Reference(ContinuationCheckpoint.wire, request.checkpoint))
-    wanted = Q(
-        kind__in=sorted({name.type for name in names}),
-        name__in=sorted({name.id for name in names}),
-        position__lte=seen.position,
-    )
-    found = access.records_of(seen.row).filter(wanted).defer("body")
-    return {name: row for row in found if (name := Reference(row.kind, row.name)) in names}
+    asked = {**_place(seen), "kinds": [name.type for name in names], "names": [name.id for name in names]}
+    found = GraphRecord.objects.raw(_BY_NAME, asked)
+    return {Reference(row.kind, row.name): row for row in found}
 
 
 def named_by(seen: SeenGraph, request: AssemblyRequest, rows: Rows, *, depth: int) -> Named:
