@@ -10,7 +10,8 @@ from django.http import StreamingHttpResponse
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 """The content type of each form, by the end of the file's name."""
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What begins a formula, in full width too."""
 
 
 class _Line:
@@ -25,7 +26,7 @@ def csv_lines(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[by
     writer = csv.writer(_Line())
     yield writer.writerow([_safe(cell) for cell in head]).encode()
     for row in rows:
-        yield writer.writerow([_safe(str(cell)) for cell in row]).encode()
+        yield writer.writerow([_cell(cell) for cell in row]).encode()
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -41,6 +42,15 @@ def attachment(lines: Iterator[bytes], *, name: str, form: str) -> StreamingHttp
         "Cache-Control": "no-store",
     }
     return StreamingHttpResponse(lines, content_type=TYPES[form], headers=headers)
+
+
+def _cell(value: Any) -> str | int | float:
+    """Give a value as one cell: a list by commas, nothing as an empty cell; a number is no formula."""
+    if isinstance(value, list | tuple):
+        return _safe(", ".join(map(str, value)))
+    if value is None:
+        return ""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else _safe(str(value))
 
 
 def _safe(cell: str) -> str:

@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.features import FeatureForm
+from console.lists import Table, show_list
 from console.pages import actor, dialog, here, workspace_page
 from console.presenters.approvals import carried_out, waiting_for
 from console.presenters.changes import changes_of
@@ -22,6 +23,8 @@ from privacy.services.documents import feature_wish
 from workspaces import documents
 from workspaces.errors import WrongVersion
 from workspaces.selectors.audit import AuditFilter, last_change
+
+COLUMNS = ("name", "key", "description", "state", "changed_at", "changed_by")
 
 
 class Feature(msgspec.Struct, frozen=True):
@@ -35,17 +38,23 @@ class Feature(msgspec.Struct, frozen=True):
     changed_by: str
     change_url: str = ""
 
+    @property
+    def state(self) -> str:
+        """Give the status word."""
+        return "on" if self.enabled else "off"
+
 
 @require_safe
 @workspace_page()
-def features(request: Any) -> HttpResponse:
+def features(request: Any) -> HttpResponseBase:
     """List the features, with their last changes beside them."""
     rows = [described(request, title) for title in TITLES]
     beside = changes_of(request, AuditFilter(act="feature.*"), action="feature.*")
-    return render(
+    return show_list(
         request,
         "console/features.html",
         {"features": rows, "waiting": waiting_for(request, "features"), **beside},
+        table=Table("features", COLUMNS, rows),
     )
 
 

@@ -4,12 +4,14 @@ from typing import Any
 
 import msgspec
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from console.lists import Table, show_list
 from console.navigation import first_url
 from console.pages import here, personal_page, see_other, workspace_page
 from console.presenters.charts import chart_file
@@ -80,10 +82,19 @@ def workspace(request: Any) -> HttpResponse:
 
 
 @personal_page
-def features_matrix(request: Any) -> HttpResponse:
+def features_matrix(request: Any) -> HttpResponseBase:
     """Show the features of all the person's workspaces."""
     rows = [_feature_row(workspace) for workspace in access.workspaces_of(request.user)]
-    return render(request, "console/features_matrix.html", {"features": TITLES, "rows": rows})
+    return show_list(
+        request,
+        "console/features_matrix.html",
+        {"features": TITLES, "rows": rows},
+        table=Table("features", ("workspace", *(title.key for title in TITLES)), rows, cells=_matrix_cells),
+    )
+
+
+def _matrix_cells(row: FeatureRow) -> list[str]:
+    return [row.workspace.name, *("on" if cell.enabled else "off" for cell in row.cells)]
 
 
 def _glance(person: Person, workspace: WorkspaceRef) -> Glance:

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import states_by_agent
 from agentstate.types import ObjectType
+from console.lists import Table, show_list
 from console.pages import asked_version, here, see_other, workspace_page
 from console.presenters.approvals import waiting_for
 from console.views.documents import (
@@ -22,6 +24,18 @@ from console.views.documents import (
 )
 from workspaces import access
 from workspaces.selectors.documents import versions
+
+COLUMNS = (
+    "name",
+    "version",
+    "ownership",
+    "agents",
+    "fields",
+    "personal",
+    "retention",
+    "cap_bytes",
+    "states",
+)
 
 
 class TypeRow(msgspec.Struct, frozen=True):
@@ -70,20 +84,21 @@ class Usage(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page(*READERS)
-def types(request: Any) -> HttpResponse:
+def types(request: Any) -> HttpResponseBase:
     """List the live object types with how much each holds."""
     head = head_of("object-types")
     parsed = parse_types(head.body)
     states = states_by_agent()
+    rows = [_type_row(request, declared, parsed, states) for declared in parsed]
     context = {
-        "types": [_type_row(request, declared, parsed, states) for declared in parsed],
+        "types": rows,
         "document": live_version(head),
         "draft_url": _draft_url(request),
         "waiting": waiting_for(request, "object-types"),
         "versions": versions_shown(request, "object-types", head.version),
         **changes_of_document(request, "object-types"),
     }
-    return render(request, "console/types.html", context)
+    return show_list(request, "console/types.html", context, table=Table("types", COLUMNS, rows))
 
 
 @require_safe
