@@ -8,7 +8,10 @@ import orjson
 from django.http import StreamingHttpResponse
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-"""The content type of each form, by the end of the file's name."""
+"""The content type of each form of a list, by the end of the file's name."""
+
+_ONE = {"json": "application/json"}
+"""The same of a file that holds one object."""
 
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What begins a formula, in full width too."""
@@ -41,7 +44,7 @@ def attachment(lines: Iterator[bytes], *, name: str, form: str) -> StreamingHttp
         "Content-Disposition": f'attachment; filename="{name}.{form}"',
         "Cache-Control": "no-store",
     }
-    return StreamingHttpResponse(lines, content_type=TYPES[form], headers=headers)
+    return StreamingHttpResponse(lines, content_type=(TYPES | _ONE)[form], headers=headers)
 
 
 def _cell(value: Any) -> str | int | float:

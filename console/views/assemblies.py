@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -23,7 +24,7 @@ from assembly.selectors.listed import (
 )
 from assembly.types import AssemblyRecord, NamedRecord
 from console.forms.assemblies import WhyForm
-from console.lists import show_list
+from console.lists import PARAMETER, show_list
 from console.pages import asked, here, see_other, workspace_page
 from console.presenters.assemblies import (
     asked_filters,
@@ -37,6 +38,7 @@ from console.presenters.assemblies import (
 from console.presenters.budgets import budget_of
 from console.presenters.comparisons import comparison_of, sides_of
 from console.presenters.explanations import Answer, answer_of, decision_rows
+from console.presenters.exports import attachment
 from console.presenters.features import title_of
 from console.presenters.outcomes import candidates_of, reason_row, reason_rows, why_url
 from console.presenters.rows import Tab
@@ -68,11 +70,16 @@ def assemblies(request: Any) -> HttpResponseBase:
 
 @require_safe
 @workspace_page(RIGHT)
-def assembly(request: Any, assembly_id: UUID) -> HttpResponse:
-    """Show one assembly: who asked, what was shown in which form, what was left out and why (CA-15, CA-16)."""
+def assembly(request: Any, assembly_id: UUID) -> HttpResponseBase:
+    """Show one assembly: who asked, what was shown in which form, what was left out and why (CA-15, CA-16).
+
+    As a file it is the record that the API gives.
+    """
     now = timezone.now()
     found = assembly_row(assembly_id, now=now)
     told = record_of(found, found.policy_decisions.order_by("rule", "outcome"), now=now)
+    if asked(request, PARAMETER) == "json":
+        return attachment(iter([msgspec.json.encode(told)]), name=f"assembly-{found.id}", form="json")
     context = {
         **_head(request, found, now),
         "facts": facts_of(request, found),
@@ -83,6 +90,7 @@ def assembly(request: Any, assembly_id: UUID) -> HttpResponse:
         "decisions": decision_rows(request, found, told.decisions),
         "others": _others(request, found, now),
         "form": WhyForm(),
+        "json_url": here(request, "assembly", found.id, **{PARAMETER: "json"}),
         **_candidates(request, found, told),
     }
     return render(request, "console/assembly.html", context)

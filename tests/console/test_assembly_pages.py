@@ -147,6 +147,16 @@ class TestList:
 class TestInspector:
     """CA-15 to CA-17: one assembly."""
 
+    def test_its_record_is_a_file(self, made: Assembled, show: Open, client: Client) -> None:
+        """CA-16, CO-12: the button gives the record of the API, and nothing of the conversation's content is in it."""
+        page = show(f"{made.traced}/")
+        answer = client.get(page.context["json_url"])
+        text = answer.getvalue().decode()
+        record = json.loads(text)
+        assert f"assembly-{made.traced}.json" in answer["Content-Disposition"]
+        assert (record["summary"]["id"], len(record["selected"])) == (str(made.traced), 11)
+        assert WORD not in text
+
     def test_what_was_shown_in_which_form(self, made: Assembled, show: Open) -> None:
         """CA-15: every candidate once, what was shown first, in its order."""
         page = show(f"{made.traced}/")
