@@ -6,6 +6,7 @@ profiles and 2,000,000 states, with audit entries, assemblies and counted hours 
 """
 
 import argparse
+import logging
 import os
 import sys
 import time
@@ -57,6 +58,7 @@ def main() -> int:
     from django.core.management import call_command
 
     django.setup()
+    logging.disable(logging.CRITICAL)
     call_command("migrate", "--no-input", verbosity=0)
     house = _house()
     counts = fill(owner_url(os.environ), workspace=str(house.workspace.id), profiles=arguments.profiles)
@@ -181,9 +183,12 @@ def _copy(connection: psycopg.Connection, wanted: Copies, workspace: str) -> Non
 
 
 def _house() -> Any:
+    from django.test import override_settings
+
     from tests.console.house import build_house
 
-    return build_house()
+    with override_settings(EMAIL_BACKEND="django.core.mail.backends.dummy.EmailBackend"):
+        return build_house()
 
 
 def _addresses(house: Any) -> dict[str, str]:
