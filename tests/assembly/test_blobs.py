@@ -212,9 +212,9 @@ def test_what_came_apart_is_measured_as_if_it_had_come_inside(
         apart, inside = (_measured(home, story, f"{kind}-{name}") for name in ("apart", "inside"))
         assert (apart.naive, apart.result_bytes) == (inside.naive, inside.result_bytes)
         assert apart.provenance == inside.provenance
-        assert {form: size.tokens // 4 for form, size in apart.sizes.items()} == {
-            form: size.tokens // 4 for form, size in inside.sizes.items()
-        }
+        assert apart.sizes.keys() == inside.sizes.keys()
+        # Their ids differ, and ids are tokens too.
+        assert all(abs(size.tokens - inside.sizes[form].tokens) < 10 for form, size in apart.sizes.items())
 
 
 def test_a_long_result_is_measured_by_its_beginning(

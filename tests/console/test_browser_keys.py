@@ -97,7 +97,7 @@ def test_workspace_is_switched_from_the_head(house: House, page: Page) -> None:
     page.goto(house.address("features"))
     page.locator(".switcher summary").click()
     page.get_by_role("link", name="Quiet").click()
-    page.wait_for_url(f"**/console/w/{house.quiet.slug}/profiles/")
+    page.wait_for_url(f"**/console/w/{house.quiet.slug}/start/")
 
 
 def test_drawer_of_a_narrow_window(house: House, visits: Visits) -> None:

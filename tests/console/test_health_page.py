@@ -21,6 +21,12 @@ app.loader.import_default_modules()
 FORGET = "workspaces.tasks.forget_answers"
 
 
+@pytest.fixture(autouse=True)
+def _no_other_runs(db: None) -> None:
+    """Begin without the runs that workers of other tests noted."""
+    ScheduledRun.objects.all().delete()
+
+
 @pytest.fixture
 def client(aurora: WorkspaceRef, signed_in: SignedIn) -> Client:
     return signed_in(factories.make_person(aurora, "engineer", name="Eli"))

@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
 from console.middleware import RequestLog, client_address
+from console.sessions import SessionStore
 from tests import factories
 from tests.api import InProcess, OverHttp
 from tests.server import Server

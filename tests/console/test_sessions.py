@@ -25,6 +25,12 @@ def signed_in_from(person: Person, address: str, browser: str) -> Client:
     return client
 
 
+@pytest.fixture(autouse=True)
+def _no_other_sessions(db: None) -> None:
+    """Begin without the sessions that browsers of other tests left."""
+    StaffSession.objects.all().delete()
+
+
 @pytest.fixture
 def here(security: Person) -> Client:
     return signed_in_from(security, "192.0.2.1", "Firefox")
