@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, F, Max, QuerySet, Sum
 
 from agentstate import access, documents, encryption, hotstates
 from agentstate.access import Place
@@ -29,6 +29,7 @@ class Totals(msgspec.Struct, frozen=True):
     bytes: int = 0
     profiles: int = 0
     agents: int = 0
+    is_capped: bool = False
 
 
 class MemoryTotals(msgspec.Struct, frozen=True):
@@ -150,15 +151,16 @@ def metadata_of(rows: list[State], *, now: datetime) -> list[StateMetadata]:
     ]
 
 
-def totals() -> Totals:
-    """Count what the bound workspace holds."""
-    counts = _reachable().aggregate(
+def totals(*, up_to: int | None = None) -> Totals:
+    """Count what the bound workspace holds, or what a number of its states do (CO-13)."""
+    rows = _reachable().order_by().values("id", "body_bytes", "agent", person=F("handle__profile"))[:up_to]
+    counts = rows.aggregate(
         states=Count("id"),
         bytes=Sum("body_bytes", default=0),
-        profiles=Count("handle__profile", distinct=True),
+        profiles=Count("person", distinct=True),
         agents=Count("agent", distinct=True),
     )
-    return Totals(**counts)
+    return Totals(**counts, is_capped=counts["states"] == up_to)
 
 
 def states_by_agent() -> dict[str, int]:

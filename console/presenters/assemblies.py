@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from assembly.models import ContextAssembly
 from assembly.selectors.answers import has_trace
-from console.lists import Table
 from console.pages import asked, here
+from console.presenters.lists import Table
 from console.presenters.outcomes import REASON_WORDS
 from console.presenters.rows import Fact, Filter
 from lastro.assembly.records import RuntimeKind

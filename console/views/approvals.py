@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.approvals import DecisionForm, FourEyesForm
-from console.lists import Table, show_list
 from console.pages import asked, dialog, done, here, workspace_page
 from console.presenters.approvals import (
     ACTS,
@@ -28,6 +27,7 @@ from console.presenters.approvals import (
     why_not,
 )
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Tab
 from privacy.selectors.approvals import four_eyes as setting_of
 from privacy.services import approvals as gate

@@ -24,7 +24,6 @@ from assembly.selectors.listed import (
 )
 from assembly.types import AssemblyRecord, NamedRecord
 from console.forms.assemblies import WhyForm
-from console.lists import PARAMETER, show_list
 from console.pages import asked, here, see_other, workspace_page
 from console.presenters.assemblies import (
     asked_filters,
@@ -40,6 +39,7 @@ from console.presenters.comparisons import comparison_of, sides_of
 from console.presenters.explanations import Answer, answer_of, decision_rows
 from console.presenters.exports import attachment
 from console.presenters.features import title_of
+from console.presenters.lists import PARAMETER, show_list
 from console.presenters.outcomes import candidates_of, reason_row, reason_rows, why_url
 from console.presenters.rows import Tab
 from console.views.documents import changes_of_document

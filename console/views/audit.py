@@ -12,9 +12,9 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.lists import Table, show_list
 from console.pages import actor, asked, here, workspace_page
 from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import AuditRow, Fact, Filter, named, object_words, result_status
 from workspaces import access
 from workspaces.audit import hashed_members, is_in_place

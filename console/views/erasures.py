@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from console.lists import Table, show_list
 from console.pages import actor, asked, here, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter, Tab
 from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import deadlines

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.features import FeatureForm
-from console.lists import Table, show_list
 from console.pages import actor, dialog, here, workspace_page
 from console.presenters.approvals import carried_out, waiting_for
 from console.presenters.changes import changes_of
 from console.presenters.features import TITLES, FeatureTitle, title_of
+from console.presenters.lists import Table, show_list
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import feature_effects
 from privacy.services.approvals import change_document
@@ -24,6 +24,7 @@ from workspaces import documents
 from workspaces.errors import WrongVersion
 from workspaces.selectors.audit import AuditFilter, last_change
 
+COUNTED_UP_TO = 10_000
 COLUMNS = ("name", "key", "description", "state", "changed_at", "changed_by")
 
 
@@ -83,10 +84,11 @@ def feature_change(request: Any, key: str) -> HttpResponse:
             return carried_out(request, asked_for, back, said=said % {"name": title.name})
         except WrongVersion:
             moved, form = True, _again(form, live.version)
-    effects = feature_effects()
+    effects = feature_effects(up_to=COUNTED_UP_TO)
     context = {
         "feature": title,
         "turn_on": turn_on,
+        "counted_up_to": COUNTED_UP_TO,
         "effect": effects[key] if key == "agent_state" else None,
         "history": effects[key] if key == "history" else None,
         "graph": effects[key] if key == "context" else None,

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.base import ProblemForm, ReasonForm
 from console.forms.holds import HoldForm, ProfileHoldForm
-from console.lists import Table, show_list
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Filter
 from privacy.selectors import holds as selectors
 from privacy.services import holds as services

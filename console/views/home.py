@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.lists import Table, show_list
 from console.navigation import first_url
 from console.pages import here, personal_page, see_other, workspace_page
 from console.presenters.charts import chart_file
 from console.presenters.features import TITLES
+from console.presenters.lists import Table, show_list
 from console.presenters.overview import Glance, glance, recent_changes, requests_of, tiles
 from console.presenters.start import is_empty
 from workspaces import access, documents

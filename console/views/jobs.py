@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from console.lists import Table, show_list
 from console.pages import asked, forbidden, here, workspace_page
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter
 from console.views.erasures import KIND_TITLES, STEP_TITLES
 from console.views.packages import BADGES as PACKAGE_BADGES

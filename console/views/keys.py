@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.keys import KeyForm, RevokeForm, RotateForm
-from console.lists import Table, show_list
 from console.pages import actor, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Filter, KeyRow
 from workspaces import access
 from workspaces.errors import InvalidInput

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.packages import PackageForm
-from console.lists import Table, show_list
 from console.pages import actor, asked, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter
 from privacy.models import PackageRun
 from privacy.selectors import packages as selectors

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.people import InviteForm, RolesForm, WithdrawForm
-from console.lists import Table, show_list
 from console.pages import actor, dialog, done, here, workspace_page
 from console.presenters.approvals import carried_out
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from privacy.services import approvals as gate
 from workspaces.errors import RoleNotAllowed
 from workspaces.models import ChangeRequest, Invitation, Person

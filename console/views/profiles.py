@@ -17,12 +17,12 @@ from agentstate.services.profiles import show_states
 from assembly.selectors.metadata import graphs_of
 from assembly.services.metadata import show_assemblies
 from console.forms.profiles import FindForm
-from console.lists import Table, show_list
 from console.pages import actor, asked, forbidden, here, see_other, workspace_page
 from console.presenters.assemblies import asked_filters, row_of, table_of
 from console.presenters.assemblies import filters_of as assembly_filters
 from console.presenters.changes import changes_of
 from console.presenters.features import title_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter, Tab
 from console.views.features import described
 from console.views.reservations import filters_of

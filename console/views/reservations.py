@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.forms.reservations import RecoverForm
-from console.lists import Table, show_list
 from console.pages import actor, asked, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
 from console.presenters.features import title_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Filter
 from console.views.features import described
 from history.documents import retention_of

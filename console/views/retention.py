@@ -16,8 +16,8 @@ from assembly.documents import bounds_of
 from assembly.models import GraphSweep
 from assembly.selectors.sweeps import backlog as graph_backlog
 from assembly.selectors.sweeps import graph_sweeps
-from console.lists import Table, show_list
 from console.pages import here, workspace_page
+from console.presenters.lists import Table, show_list
 from console.views.documents import READERS as DOCUMENT_READERS
 from console.views.documents import head_of, publisher_of
 from history.documents import retention_of

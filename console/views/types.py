@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 from agentstate.rules.object_types import declared_type, parse_types
 from agentstate.selectors.states import AGENT_COUNTED_UP_TO, states_by_agent
 from agentstate.types import ObjectType
-from console.lists import Table, show_list
 from console.pages import asked_version, here, see_other, workspace_page
 from console.presenters.approvals import waiting_for
+from console.presenters.lists import Table, show_list
 from console.views.documents import (
     READERS,
     changes_of_document,
