@@ -45,7 +45,8 @@ def click(page: Page, selector: str) -> None:
 
 
 def press(page: Page, selector: str) -> None:
-    """Do it without a mouse."""
+    """Do it without a mouse, once the page that has it is there."""
+    page.locator(selector).first.wait_for()
     tab_to(page, selector, at_most=90)
     page.keyboard.press("Enter")
 
