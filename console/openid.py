@@ -42,6 +42,12 @@ def lead_there(provider: OpenId, redirect_uri: str, request: Any) -> HttpRespons
     return answer
 
 
+def was_asked(provider: OpenId, request: Any) -> bool:
+    """Tell whether this browser was led away with the state that came back; no other site can know that."""
+    state = request.GET.get("state", "")
+    return _client(provider).framework.get_state_data(request.session, state) is not None
+
+
 def claims_of(provider: OpenId, request: Any) -> OpenIdClaims:
     """Trade the code that came back for an ID token, and give what that says once it is verified.
 

@@ -202,7 +202,10 @@ def _page_in_view(request: HttpRequest) -> str:
     """Give the address of the page that the person sees: a form that is sent is none, nor is the body of a dialog."""
     if request.method == "GET" and "HX-Request" not in request.headers:
         return request.get_full_path()
-    seen = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
+    try:
+        seen = urlsplit(request.headers.get("HX-Current-URL") or request.headers.get("Referer", ""))
+    except ValueError:
+        return reverse("console:home")
     return seen._replace(scheme="", netloc="").geturl() or reverse("console:home")
 
 

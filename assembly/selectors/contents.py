@@ -3,9 +3,8 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db.models import F, Q
-
 from assembly.models import Payload
+from assembly.selectors.ends import is_over
 from assembly.selectors.graphs import SeenGraph
 from assembly.selectors.payloads import parts_of
 from lastro.assembly.records import ToolArtifact
@@ -23,7 +22,6 @@ class Contents:
         if not artifacts:
             return
         rows = Payload.objects.filter(
-            Q(record__expires_at=None) | Q(record__expires_at__gt=self._now),
             graph=self._seen.row,
             record__kind=ToolArtifact.wire,
             record__name__in=sorted(artifacts),
@@ -31,7 +29,8 @@ class Contents:
             role=Payload.Role.RESULT,
             state=Payload.State.STORED,
         )
-        self._rows = {row.artifact: row for row in rows.annotate(artifact=F("record__name"))}
+        found = rows.select_related("record").defer("record__body")
+        self._rows = {row.record.name: row for row in found if not self._is_over(row)}
 
     def read(self, artifact: str) -> bytes | None:
         """Give the result of an artifact, None where it is not there."""
@@ -39,3 +38,6 @@ class Contents:
         if row is None:
             return None
         return b"".join(parts_of(self._seen.workspace, row, self._seen.key))
+
+    def _is_over(self, row: Payload) -> bool:
+        return is_over(row.record, self._seen.bounds, now=self._now)

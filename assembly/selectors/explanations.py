@@ -4,7 +4,8 @@ from datetime import datetime
 from uuid import UUID
 
 from assembly import access
-from assembly.documents import policy_for
+from assembly.documents import bounds_of, policy_for
+from assembly.errors import PolicyUnknown
 from assembly.models import ContextAssembly
 from assembly.selectors.again import again_if_resealed
 from assembly.selectors.assemblies import assembly_row
@@ -34,8 +35,8 @@ def explain(
     `is_reproduced` and `gone` tell. Raises NotFound, PolicyUnknown.
     """
     row = assembly_row(assembly_id, now=now)
-    seen = seen_graph(workspace, row.graph, position=row.position)
-    policy = policy_for(live, name=row.policy, version=row.policy_version)
+    seen = seen_graph(workspace, row.graph, bounds_of(live), position=row.position)
+    policy = _policy_of(row, live)
     request = parse_request(row.request, workspace=str(workspace.id))
     snapshot = snapshot_of(seen, request, policy, named_rows(seen, request), now=now)
     beyond = None
@@ -43,6 +44,14 @@ def explain(
         beyond = candidate_of(seen, request, reference, now=now)
     told = why(request, snapshot, policy, reference=reference, beyond=beyond)
     return _answer(row, told, seen, is_reproduced=_digest(seen, request, snapshot, policy, now) == row.digest)
+
+
+def _policy_of(row: ContextAssembly, live: Live) -> Policy:
+    """Give the policy of then. Whoever asks why names none: where it is gone, no place of the question is at fault."""
+    try:
+        return policy_for(live, name=row.policy, version=row.policy_version)
+    except PolicyUnknown:
+        raise PolicyUnknown from None
 
 
 def _answer(row: ContextAssembly, told: Explanation, seen: SeenGraph, *, is_reproduced: bool) -> Why:

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from assembly import access, encryption
 from assembly.documents import bounds_of
 from assembly.models import Graph, GraphPerson, GraphRecord, Payload
-from assembly.rules.retention import expiry_of
+from assembly.selectors.ends import is_over
 from assembly.selectors.erasures import naming, participants_of
 from assembly.selectors.payloads import parts_of
 from assembly.selectors.people import naming_only
@@ -106,18 +106,7 @@ def _chosen(graph: Graph, reading: Reading) -> Q:
 
 
 def _is_over(row: GraphRecord, reading: Reading) -> bool:
-    """Tell whether a record has reached its end, by what it was stored with or by the live retention."""
-    if reading.bounds is None or row.expires_at is None:
-        return False
-    ends_at = expiry_of(
-        kind=row.kind,
-        visibility=row.visibility,
-        state=row.state,
-        recorded_at=row.recorded_at,
-        bounds=reading.bounds,
-        now=reading.now,
-    )
-    return min(row.expires_at, ends_at or row.expires_at) <= reading.now
+    return reading.bounds is not None and is_over(row, reading.bounds, now=reading.now)
 
 
 def _valid_until(graph: Graph, reading: Reading) -> datetime:

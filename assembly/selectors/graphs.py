@@ -12,11 +12,15 @@ from workspaces.types import Key, WorkspaceRef
 
 
 class SeenGraph(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph as a reader has it: its row, its data key, and the position up to which its records count."""
+    """A graph as a reader has it: its row, its data key, and the position up to which its records count.
+
+    `bounds` are the live ones: what is over by them is not served.
+    """
 
     workspace: WorkspaceRef
     row: Graph
     key: Key
+    bounds: Bounds
     position: int
 
 
@@ -35,17 +39,23 @@ def served_graph(
     row = access.live_graph(conversation)
     if row is None or not is_served(row, bounds, now=now):
         raise NotFound
-    return seen_graph(workspace, row, position=position)
+    return seen_graph(workspace, row, bounds, position=position)
 
 
-def seen_graph(workspace: WorkspaceRef, row: Graph, *, position: int | None = None) -> SeenGraph:
+def seen_graph(
+    workspace: WorkspaceRef, row: Graph, bounds: Bounds, *, position: int | None = None
+) -> SeenGraph:
     """Open a graph. Raises NotFound where its keys are gone."""
     try:
         key = encryption.graph_key(workspace, row)
     except KeyDestroyed as error:
         raise NotFound from error
     return SeenGraph(
-        workspace=workspace, row=row, key=key, position=row.position if position is None else position
+        workspace=workspace,
+        row=row,
+        key=key,
+        bounds=bounds,
+        position=row.position if position is None else position,
     )
 
 

@@ -8,12 +8,16 @@ from uuid import UUID
 from django.utils import timezone
 
 from assembly import access, blobs, encryption
+from assembly.documents import bounds_of
 from assembly.errors import PayloadAwaited
 from assembly.models import Graph, Payload
 from assembly.rules.payloads import SHOWN_BYTES, is_hidden, served_type
+from assembly.selectors.ends import is_over
+from assembly.selectors.graphs import is_served
 from assembly.types import PayloadDownload
 from lastro.assembly.records import ToolArtifact
 from lastro.assembly.snapshot import Reader
+from workspaces import documents
 from workspaces.access import bound
 from workspaces.errors import Forbidden, NotFound
 from workspaces.types import Caller, Key, WorkspaceRef
@@ -39,8 +43,8 @@ def own_payload(caller: Caller, payload_id: UUID, *, now: datetime) -> Payload:
 def served_payload(payload_id: UUID, *, now: datetime) -> Payload:
     """Give a payload that is neither expired nor being erased. Raises NotFound."""
     payload = access.payload(payload_id)
-    ends = (payload.record.expires_at, payload.graph.due_at)
-    if any(end is not None and end <= now for end in ends):
+    bounds = bounds_of(documents.live("retention"))
+    if is_over(payload.record, bounds, now=now) or not is_served(payload.graph, bounds, now=now):
         raise NotFound
     return payload
 

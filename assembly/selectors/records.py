@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import cast
+from dataclasses import replace
+from typing import TypeVar, cast
 from uuid import UUID
 
 from django.db.models import Q
@@ -12,6 +13,7 @@ from assembly.models import Graph, GraphRecord, Link, Payload
 from assembly.rules.payloads import SHOWN_BYTES
 from assembly.selectors.payloads import parts_of
 from assembly.types import Mark, Opened
+from lastro.assembly.records import Payload as SentPayload
 from lastro.assembly.records import (
     Record,
     Reference,
@@ -29,6 +31,7 @@ JSON = json.Rules(max_depth=200, any_integer=True)
 """How deep records nest and how large their integers are: what a tool answers is not ours to bound more."""
 
 Rows = Mapping[Reference, GraphRecord]
+Asking = TypeVar("Asking", ToolCall, ToolArtifact)
 
 
 def known_rows(references: Iterable[Reference]) -> dict[Reference, GraphRecord]:
@@ -94,12 +97,38 @@ def mark_of(row: GraphRecord, call: str = "") -> Mark:
 def opened_calls(
     workspace: WorkspaceRef, calls: Collection[GraphRecord], keys: Mapping[UUID, Key]
 ) -> dict[str, ToolCall]:
-    """Open calls, by their ids; `keys` are those of their graphs."""
+    """Open calls, by their ids, with the arguments that are kept apart; `keys` are those of their graphs."""
     if not calls:
         return {}
-    rows = GraphRecord.objects.filter(id__in=[call.pk for call in calls])
-    opened = ((row, encryption.open_record(workspace, row, keys[row.graph_id])) for row in rows)
-    return {row.name: cast(ToolCall, record_of(said)) for row, said in opened}
+    rows = list(GraphRecord.objects.filter(id__in=[call.pk for call in calls]))
+    apart = arguments_apart(workspace, rows, keys)
+    return {
+        row.name: asked_with(
+            cast(ToolCall, record_of(encryption.open_record(workspace, row, keys[row.graph_id]))),
+            apart.get(row.pk),
+        )
+        for row in rows
+    }
+
+
+def asked_with(record: Asking, arguments: bytes | None) -> Asking:
+    """Give a call or an artifact with the arguments that are kept apart from it, to be measured as one text (CA-16)."""
+    if arguments is None:
+        return record
+    return replace(record, arguments=SentPayload(value=arguments.decode(errors="replace")))
+
+
+def arguments_apart(
+    workspace: WorkspaceRef, rows: Collection[GraphRecord], keys: Mapping[UUID, Key]
+) -> dict[int, bytes]:
+    """Give the arguments that are kept apart from some calls and artifacts, where they are there, by their rows."""
+    kept = Payload.objects.filter(
+        record__in=rows,
+        role=Payload.Role.ARGUMENTS,
+        state=Payload.State.STORED,
+        size_bytes__lte=SHOWN_BYTES,
+    )
+    return {row.record_id: b"".join(parts_of(workspace, row, keys[row.graph_id])) for row in kept}
 
 
 def stored_results(

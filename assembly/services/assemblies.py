@@ -1,6 +1,7 @@
 """Assembling a context: what was found, what was decided of it, and the record of both (CA-9 to CA-20)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from assembly.selectors.again import again_if_resealed
 from assembly.selectors.answers import asked_of, items_as_data, shown_of, trace_of
 from assembly.selectors.contents import Contents
 from assembly.selectors.graphs import SeenGraph, served_graph
+from assembly.selectors.records import known_rows
 from assembly.selectors.snapshots import require_named, snapshot_of
 from assembly.types import (
     AssembledContext,
@@ -28,6 +30,7 @@ from assembly.types import (
 )
 from lastro.assembly.assembler import assemble
 from lastro.assembly.policy import Policy
+from lastro.assembly.records import Participant, Reference
 from lastro.assembly.rendering.messages import messages_for
 from lastro.assembly.results import Assembly
 from lastro.assembly.snapshot import Snapshot
@@ -40,12 +43,21 @@ Clock = Callable[[], float]
 """Gives seconds that only grow: how long something took is a difference of two."""
 
 
+ATTEMPTS = 3
+"""How often it is decided again, where an erasure takes meanwhile what was found."""
+
+
+class _Gone(Exception):
+    """Something that was found is not there any more."""
+
+
 class _Decided(msgspec.Struct, frozen=True):
-    """An assembly, the snapshot that it is of, and how long each took."""
+    """An assembly, the snapshot that it is of, the records that it named, and how long each took."""
 
     seen: SeenGraph
     snapshot: Snapshot
     assembly: Assembly
+    named: frozenset[Reference]
     query_ms: float
     policy_ms: float
 
@@ -55,11 +67,21 @@ def assemble_context(
 ) -> AssembledContext:
     """Assemble a context for one model request, and keep the record of it (CA-9, CA-16).
 
-    What goes into the model is the answer's alone: the record holds names, counts and reasons (CA-20).
+    What goes into the model is the answer's alone: the record holds names, counts and reasons (CA-20). What an erasure
+    takes while it is decided is in neither: then it is decided again (PR-11).
     Raises NotFound, UnknownReference, PolicyUnknown, CheckpointMissing, ContextBudgetExceeded, InvalidInput.
     """
     require_as_of(wish.request.as_of, now=now)
     policy, bounds = policy_for(live, name=wish.policy, version=wish.policy_version), bounds_of(live)
+    for _ in range(ATTEMPTS):
+        with suppress(_Gone):
+            return _assembled(caller, wish, policy, bounds, now=now, clock=clock)
+    raise NotFound
+
+
+def _assembled(
+    caller: Caller, wish: AssemblyWish, policy: Policy, bounds: Bounds, *, now: datetime, clock: Clock
+) -> AssembledContext:
     decided = _decide(caller.workspace, wish, policy, bounds, now=now, clock=clock)
     begun = clock()
     items, messages = items_as_data(decided.assembly), _messages(wish, decided)
@@ -105,7 +127,13 @@ def _decide(
     contents = Contents(seen, now=now)
     with answered():
         assembly = assemble(request, snapshot, policy, read=contents.read, fetch=contents.fetch)
-    return _Decided(seen, snapshot, assembly, query_ms, _since(found, clock))
+    return _Decided(seen, snapshot, assembly, _named(rows, snapshot), query_ms, _since(found, clock))
+
+
+def _named(rows: Iterable[Reference], snapshot: Snapshot) -> frozenset[Reference]:
+    """Give what an assembly tells of: what was asked by name, what was found, and who speaks."""
+    speakers = (Reference(Participant.wire, name) for name in snapshot.participants)
+    return frozenset((*rows, *speakers, *(one.reference for one in snapshot.candidates)))
 
 
 def _count(workspace: WorkspaceRef, assembly: Assembly, *, now: datetime) -> None:
@@ -135,9 +163,12 @@ def _keep(
     *,
     now: datetime,
 ) -> UUID:
-    """Keep the record of an assembly. The graph stays locked: none may be left behind by one that is erased now."""
+    """Keep the record of an assembly. The graph stays locked: none may be left behind by what is erased now."""
     if access.live_graph(wish.request.conversation, is_locked=True) != decided.seen.row:
         raise NotFound
+    there = known_rows(decided.named)
+    if any(name not in there for name in decided.named):
+        raise _Gone
     row = _row(caller, wish, decided, bounds, took, now=now)
     if trace is not None:
         row.trace = msgspec.to_builtins(trace)

@@ -10,7 +10,7 @@ from assembly.models import GraphRecord, Link, Payload
 from assembly.rules.measures import HEAD_BYTES, MEASURED_BYTES, of_whole, whole_characters
 from assembly.rules.tokens import count_tokens
 from assembly.selectors.payloads import parts_of, reader
-from assembly.selectors.records import record_of
+from assembly.selectors.records import arguments_apart, asked_with, opened_calls, record_of
 from assembly.types import Opened
 from lastro.assembly.graph.measuring import Measures, measures_of
 from lastro.assembly.records import ToolArtifact, ToolCall, ToolMemory
@@ -40,7 +40,8 @@ def measure_again(workspace: WorkspaceRef, payload: Payload, key: Key) -> None:
 
 def _measure_artifact(workspace: WorkspaceRef, row: GraphRecord, payload: Payload, key: Key) -> None:
     opened = encryption.open_record(workspace, row, key)
-    record, call = cast(ToolArtifact, record_of(opened)), _call_of(workspace, row, key)
+    apart = arguments_apart(workspace, [row], {row.graph_id: key}).get(row.pk)
+    record, call = asked_with(cast(ToolArtifact, record_of(opened)), apart), _call_of(workspace, row, key)
     parts = parts_of(workspace, payload, key)
     is_whole = payload.size_bytes <= MEASURED_BYTES
     content = b"".join(parts) if is_whole else whole_characters(_head(parts))
@@ -63,7 +64,7 @@ def _call_of(workspace: WorkspaceRef, row: GraphRecord, key: Key) -> ToolCall | 
     link = Link.objects.filter(record=row, member="call").select_related("target").first()
     if link is None:
         return None
-    return cast(ToolCall, record_of(encryption.open_record(workspace, link.target, key)))
+    return opened_calls(workspace, [link.target], {row.graph_id: key})[link.target.name]
 
 
 def _memories_of(row: GraphRecord) -> list[GraphRecord]:

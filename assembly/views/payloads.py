@@ -1,5 +1,6 @@
 """The bytes of payloads over HTTP, streamed both ways (CA-4)."""
 
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.http import StreamingHttpResponse
@@ -13,6 +14,7 @@ from assembly.serializers import PayloadAnswer
 from assembly.services import payloads as services
 from assembly.views.base import NEEDS
 from workspaces import errors
+from workspaces.http.lanes import outgoing
 from workspaces.http.openapi import EXAMPLE_ID, Parameter, example, operation
 from workspaces.http.views import StreamView
 
@@ -71,7 +73,14 @@ class PayloadView(StreamView):
     def get(self, request: Request, payload_id: UUID) -> StreamingHttpResponse:
         """Give the bytes as they were sent, to their source alone; others may not know of all of them (CA-4)."""
         download = open_download(self.caller, payload_id, now=timezone.now())
-        parts = download.parts if request.method == "GET" else iter(())
+        parts: Iterator[bytes] = iter(())
+        if request.method == "GET":
+            parts = outgoing(
+                download.parts,
+                size_bytes=download.size_bytes,
+                holder=self.caller.credential_id,
+                caller=self.caller,
+            )
         response = StreamingHttpResponse(parts, content_type=download.media_type, headers=_HEADERS)
         response.headers["Content-Disposition"] = f'attachment; filename="payload-{download.payload_id}"'
         response.headers["Content-Length"] = str(download.size_bytes)

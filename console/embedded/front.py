@@ -149,8 +149,9 @@ def _passed_to(port: int) -> dict[str, Any]:
         "handler": "reverse_proxy",
         "upstreams": [{"dial": f"{HOST}:{port}"}],
         "transport": transport,
-        # A server's thread waits for nobody who sends slowly.
+        # A server's thread waits for nobody who sends slowly, nor for who reads slowly.
         "request_buffers": BUFFERED_BYTES,
+        "response_buffers": BUFFERED_BYTES,
     }
 
 

@@ -137,7 +137,7 @@ def _answer(request: Any, found: ContextAssembly, record: NamedRecord, now: date
         workspace=request.workspace,
         assembly_id=found.id,
         reference=Reference(record.type, record.id),
-        live=documents.live("assembly-policy"),
+        live=documents.live("assembly-policy", "retention"),
         now=now,
     )
     return answer_of(request, found, record, told)

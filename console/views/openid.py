@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.env import OpenId
-from console.openid import OpenIdRefused, claims_of, lead_there
+from console.openid import OpenIdRefused, claims_of, lead_there, was_asked
 from console.pages import see_other
 from console.sign_ins import begin, safe_target
 from workspaces.services.openid import OpenIdClaims, person_of
@@ -39,9 +39,9 @@ def openid(request: Any) -> HttpResponse:
 def openid_done(request: Any) -> HttpResponse:
     """Take what the provider sent back; sign in who is known, and refuse anybody else without saying why."""
     provider = _provider()
-    now, target = timezone.now(), request.session.get(_NEXT)
-    if target is None:
-        # This browser began nothing. It counts for no lock, or any page could lock out who looks at it.
+    now, target = timezone.now(), request.session.get(_NEXT, reverse("console:home"))
+    if not was_asked(provider, request):
+        # Not what this browser began. It counts for no lock, or any page could lock out who looks at it.
         return _refused(request, provider, OpenIdRefused("unasked"))
     try:
         claims = claims_of(provider, request)

@@ -15,6 +15,7 @@ from privacy.services import packages as services
 from privacy.tasks import wake_builder
 from workspaces import errors
 from workspaces.http.admission import limit_address
+from workspaces.http.lanes import outgoing
 from workspaces.http.openapi import EXAMPLE_ID, Parameter, example, idempotency_key, operation
 from workspaces.http.permissions import Needs
 from workspaces.http.serializers import handle_value
@@ -142,7 +143,8 @@ class PackageDownloadView(ApiView):
             origin=origin,
             now=timezone.now(),
         )
-        response = StreamingHttpResponse(download.parts, content_type="application/zip", headers=_HEADERS)
+        parts = outgoing(download.parts, size_bytes=download.size_bytes, holder=download.run_id)
+        response = StreamingHttpResponse(parts, content_type="application/zip", headers=_HEADERS)
         response.headers["Content-Disposition"] = f'attachment; filename="package-{download.run_id}.zip"'
         response.headers["Content-Length"] = str(download.size_bytes)
         return response

@@ -1,22 +1,31 @@
 """Assembling over HTTP: what is answered, what is kept of it, and why (CA-9 to CA-20)."""
 
+import itertools
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import pytest
 from django.utils import timezone
 
-from assembly.models import ContextAssembly, GraphRecord, PolicyDecision
+from assembly.errors import UnknownReference
+from assembly.models import ContextAssembly, Graph, GraphRecord, PolicyDecision
 from assembly.selectors import assemblies as selectors
-from assembly.types import AssemblyFilter
+from assembly.serializers import AssembleContext, assembly_wish
+from assembly.services.assemblies import assemble_context
+from assembly.types import AssembledContext, AssemblyFilter
 from tests import factories
 from tests.api import Answer, InProcess
 from tests.assembly.graphs import ASSEMBLE, ASSEMBLIES, Story, at
-from workspaces import access
-from workspaces.types import WorkspaceRef
+from workspaces import access, documents
+from workspaces.errors import NotFound
+from workspaces.types import Caller, WorkspaceRef
 
+DECIDED = 3
+"""Which reading of the clock is the first after the decision."""
 ROUTES = {"public": "raw", "internal": "raw", "personal": "memory", "oauth": "hint", "secret": "never"}
 
 
@@ -162,6 +171,15 @@ def test_why_says_that_records_are_gone(told: Story, home: WorkspaceRef) -> None
     assert (found["outcome"], found["gone"], found["is_reproduced"]) == ("absent", 1, False)
 
 
+def test_why_names_no_place_where_its_policy_is_gone(told: Story, home: WorkspaceRef) -> None:
+    """CA-17, PL-8: whoever asks why names no policy, so that no place of the question is at fault."""
+    kept = told.assembled()["assembly_id"]
+    with access.bound(home.id):
+        ContextAssembly.objects.update(policy_version=4711)
+    answer = told.api.post(f"{ASSEMBLIES}/{kept}/why", {"type": "message", "id": told.id("hello")})
+    assert (answer.status, answer.code, answer.body.get("errors", [])) == (422, "policy_unknown", [])
+
+
 def test_an_older_version_of_a_policy_can_be_asked_for(told: Story, home: WorkspaceRef) -> None:
     """CA-9: by name and version; the newest where none is named."""
     allow(home)
@@ -242,6 +260,80 @@ def test_what_has_expired_is_expired_for_every_moment(told: Story, home: Workspa
         ended = timezone.now() - timedelta(seconds=1)
         GraphRecord.objects.filter(kind="tool_memory").update(expires_at=ended)
     assert told.assembled()["omitted"]["expired"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "name"), [("memories", "session", "memory"), ("artifacts", "succeeded", "artifact")]
+)
+def test_a_shorter_retention_holds_before_the_next_sweep(
+    told: Story, home: WorkspaceRef, kind: str, state: str, name: str
+) -> None:
+    """PR-20, CA-21: what is over by the live document is not served, its bytes neither, and `why` says so."""
+    allow(home)
+    exact = {"need_exact": [told.id("artifact")], "policy": {"name": "support"}}
+    payload = told.stored(*told.whole())["records"][6]["payload_id"]
+    kept = told.assembled(**exact)["assembly_id"]
+    assert why(told, kept, f"tool_{name}", name)["outcome"] == "included"
+    assert told.api.call("GET", f"/v1/graph/artifacts/{payload}/payload").status == 200
+    with access.bound(home.id):
+        body = documents.live("retention")["retention"].body
+    factories.publish(home, "retention", {**body, kind: {**body[kind], state: "1h"}})
+    assert told.assembled(**exact)["omitted"]["expired"] == 1
+    assert why(told, kept, f"tool_{name}", name)["reason"] == "expired"
+    status = told.api.call("GET", f"/v1/graph/artifacts/{payload}/payload").status
+    assert status == (404 if name == "artifact" else 200)
+
+
+@pytest.mark.parametrize("kind", ["tool_memory", "tool_artifact", "message"])
+def test_what_an_erasure_takes_meanwhile_is_in_no_answer(told: Story, caller: Caller, kind: str) -> None:
+    """PR-11: marked after it was found and before its record is kept: it is decided again, without it."""
+    answer = assembled_while(told, caller, lambda: erased(kind))
+    with access.bound(caller.workspace.id):
+        row = ContextAssembly.objects.get(graph__name=told.chat)
+    assert row.id == answer.assembly_id
+    assert kind not in {item["type"] for item in answer.items}
+    assert kind not in {one["type"] for one in row.trace}
+    assert kind not in json.dumps(row.selected)
+
+
+@pytest.mark.parametrize(
+    ("happens", "refusal"),
+    [
+        (lambda: erased("participant"), UnknownReference),
+        (lambda: Graph.objects.update(erasure_id=uuid4()), NotFound),
+    ],
+)
+def test_whoever_is_erased_meanwhile_gets_no_context(
+    told: Story, caller: Caller, happens: Callable[[], object], refusal: type[Exception]
+) -> None:
+    """PR-11: none is made for a participant who goes, and none of a conversation that goes."""
+    with pytest.raises(refusal):
+        assembled_while(told, caller, happens)
+    with access.bound(caller.workspace.id):
+        assert not ContextAssembly.objects.filter(graph__name=told.chat).exists()
+
+
+def assembled_while(story: Story, caller: Caller, happens: Callable[[], object]) -> AssembledContext:
+    """Assemble while something happens between the decision and its record."""
+    readings = itertools.count()
+
+    def clock() -> float:
+        reading = next(readings)
+        if reading == DECIDED:
+            happens()
+        return float(reading)
+
+    now = timezone.now()
+    with access.bound(caller.workspace.id):
+        asked = {name: value for name, value in story.asking().items() if name != "answers"}
+        shape = msgspec.convert({**asked, "trace": "full"}, AssembleContext)
+        wish = assembly_wish(shape, workspace=caller.workspace, now=now)
+        return assemble_context(caller=caller, wish=wish, live=documents.live(), now=now, clock=clock)
+
+
+def erased(kind: str) -> None:
+    """Mark the records of a type, as an erasure does."""
+    assert GraphRecord.objects.filter(kind=kind).update(erasure_id=uuid4())
 
 
 def test_assemblies_and_traces_have_their_own_ends(told: Story, home: WorkspaceRef) -> None:

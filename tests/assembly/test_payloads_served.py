@@ -3,8 +3,10 @@
 import hashlib
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -34,6 +36,8 @@ MIB = 1024 * 1024
 LARGE_BYTES = 256 * MIB
 BLOCK = os.urandom(MIB)
 GROWS_AT_MOST_BYTES = 64 * MIB
+SETTLING_SECONDS = 0.3
+"""In which a request gets as far as its body."""
 
 
 @pytest.fixture
@@ -170,6 +174,69 @@ def test_a_length_over_the_limit_is_refused_at_the_front(
         assert (answer.status_code, answer.json()["code"]) == (413, "payload_too_large")
     over = agent.http.put(path_of(payload_id), content=parts_of(20 * MIB))
     assert (over.status_code, over.json()["code"]) == (422, "payload_mismatch")
+
+
+def test_slow_senders_hold_few_threads(
+    shop: WorkspaceRef, agent: OverHttp, told: Story, over_http: Callable[..., OverHttp], server: Server
+) -> None:
+    """PL-5, CA-4: of long bodies one key sends one at a time, all keys two; the rest is answered meanwhile."""
+    path = path_of(declare(told, b"x"))
+    second, third = over_http(shop, "context"), over_http(shop, "context")
+    with ExitStack() as stack:
+        for client in (agent, second):
+            stack.enter_context(dripping(client, path, server))
+        for client in (agent, second, third):
+            with dripping(client, path, server) as sender:
+                assert b"429" in sender.makefile("rb").readline()
+        assert told.send(*told.opening()).status == 200
+        assert agent.put(path, b"x").status == 200
+    content = os.urandom(12 * MIB)
+    long = path_of(declare(told, content))
+    until(lambda: agent.put(long, content).status == 200)
+
+
+def test_slow_readers_hold_few_threads(
+    shop: WorkspaceRef, agent: OverHttp, told: Story, server: Server
+) -> None:
+    """PL-5, CA-4: whoever reads nothing of many long answers keeps nobody waiting, and gives a lane back by leaving."""
+    content = os.urandom(12 * MIB)
+    path = path_of(declare(told, content))
+    assert agent.put(path, content).status == 200
+    with ExitStack() as stack:
+        readers = [stack.enter_context(reading(agent, path, server)) for _ in range(6)]
+        heads = [reader.makefile("rb").readline() for reader in readers]
+        assert [b"200" in head for head in heads] == [True] + [False] * 5
+        assert all(b"429" in head for head in heads[1:])
+        assert told.send(*told.opening()).status == 200
+    until(lambda: agent.http.get(path).content == content)
+
+
+@contextmanager
+def reading(client: OverHttp, path: str, server: Server) -> Iterator[socket.socket]:
+    """Begin a GET of which no more than its beginning is read."""
+    url = httpx.URL(server.url_of("writer"))
+    head = [f"GET {path} HTTP/1.1", f"Host: {url.host}"]
+    head += [f"Authorization: {client.http.headers['Authorization']}", "", ""]
+    with socket.socket() as reader:
+        # Else the system of the reader would take all of it.
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, INLINE_BYTES)
+        reader.settimeout(30)
+        reader.connect((url.host, url.port or 80))
+        reader.sendall("\r\n".join(head).encode())
+        time.sleep(SETTLING_SECONDS)
+        yield reader
+
+
+@contextmanager
+def dripping(client: OverHttp, path: str, server: Server) -> Iterator[socket.socket]:
+    """Begin a PUT of a long body and send one byte of it."""
+    url = httpx.URL(server.url_of("writer"))
+    head = [f"PUT {path} HTTP/1.1", f"Host: {url.host}", f"Content-Length: {64 * MIB}"]
+    head += [f"Authorization: {client.http.headers['Authorization']}", "", "x"]
+    with socket.create_connection((url.host, url.port or 80), timeout=30) as sender:
+        sender.sendall("\r\n".join(head).encode())
+        time.sleep(SETTLING_SECONDS)
+        yield sender
 
 
 def test_a_harmed_blob_cuts_the_connection(shop: WorkspaceRef, agent: OverHttp, told: Story) -> None:

@@ -11,6 +11,7 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
 from assembly.models import Graph, GraphRecord, Link, Payload
+from lastro.assembly.locators import canonical
 from tests import factories
 from tests.api import InProcess
 from tests.assembly.graphs import BEGAN, EVENTS, GRAPH, PHONE, Json, Story, at
@@ -228,6 +229,22 @@ class TestRows:
         measures = opened(home, rows["artifact"]).measures
         assert {"raw", "hint"} <= measures.sizes.keys()
         assert (measures.result_bytes, rows["call"].naive_bytes) == (len(answered), 0)
+
+    def test_large_arguments_are_measured_whenever_they_came(self, home: WorkspaceRef, story: Story) -> None:
+        """CA-4, CA-16: a naive transcript has them, though they are kept apart from their call by then."""
+        call = story.call(arguments={"value": {"q": "word " * 20_000}})
+        said = hashlib.sha256(b"some bytes").hexdigest()
+        apart = story.artifact("apart", result={"bytes": 10, "sha256": said})
+        story.stored(*story.opening(), call, story.artifact())
+        at_once = rows_of(home, story)["artifact"]
+        records = story.stored(story.artifact("later"), apart)["records"]
+        path = f"/v1/graph/artifacts/{records[-1]['payload_id']}/payload"
+        assert story.api.put(path, b"some bytes").status == 200
+        rows = rows_of(home, story)
+        assert at_once.naive_bytes > 100_000
+        assert rows["later"].naive_bytes == at_once.naive_bytes
+        assert rows["later"].naive_tokens == at_once.naive_tokens
+        assert rows["apart"].naive_bytes == at_once.naive_bytes - len(canonical(EVENTS)) + 10
 
     def test_a_later_batch_measures_with_what_is_stored(self, home: WorkspaceRef, story: Story) -> None:
         """CA-14, CA-16: the call that is answered and the result that is pointed into may be of earlier batches."""

@@ -8,7 +8,7 @@ from django.db import models
 from django.test import Client
 from playwright.sync_api import Browser, expect
 
-from console.admin import site
+from console.admin import MetadataAdmin, site
 from tests import factories
 from tests.console.browser import Visits
 from tests.server import Server
@@ -101,13 +101,16 @@ def test_the_rights_are_those_of_the_pages(
 
 
 def test_what_is_not_yours_is_not_there(admin_visits: Visits, shop: WorkspaceRef) -> None:
-    """PL-1, PL-20: another workspace, a table without the right, a change by POST and a visitor are all refused."""
+    """PL-1, PL-20: another workspace, a table without the right, a look-up that no list offers, and a visitor."""
     other = factories.make_ready_workspace("Other")
     page = admin_visits.open(factories.make_person(shop, "support", name="Sofia"))
     statuses = {
         f"/admin/?workspace={other.slug}": 404,
         f"/admin/workspaces/apikey/?workspace={shop.slug}": 403,
         "/admin/agentstate/state/add/": 404,
+        "/admin/agentstate/state/?life__exact=live": 200,
+        "/admin/agentstate/state/?life__exact=%00": 400,
+        "/admin/agentstate/state/?agent__regex=(": 400,
         "/admin/password_change/": 404,
     }
     for url, status in statuses.items():
@@ -117,6 +120,20 @@ def test_what_is_not_yours_is_not_there(admin_visits: Visits, shop: WorkspaceRef
     stranger = admin_visits.open()
     stranger.goto("/admin/agentstate/state/")
     assert "/console/sign-in/" in stranger.url
+
+
+LOOKS = ("", "__exact", "__startswith", "__regex", "__gt", "__in", "__isnull", "__exact__exact")
+
+
+@pytest.mark.parametrize("table", site._registry.values(), ids=lambda table: table.model.__name__)
+def test_no_filter_tells_of_what_is_not_shown(table: MetadataAdmin) -> None:
+    """PL-20: a column is filtered by where the list offers it; no other is guessed by how many rows are left."""
+    columns = [field.name for field in table.model._meta.get_fields()]
+    through = [f"{name}__workspace__slug" for name in columns]
+    asked = [f"{name}{look}" for name in columns for look in LOOKS]
+    allowed = {look for look in (*asked, *through) if table.lookup_allowed(look, "a", None)}
+    assert allowed == {f"{name}{look}" for name in table.list_filter for look in ("", "__exact")}
+    assert not any(table.lookup_allowed(look, "\0", None) for look in asked)
 
 
 def test_no_column_can_hold_content() -> None:

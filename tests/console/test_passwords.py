@@ -10,6 +10,7 @@ from django.test import Client
 from tests.console.conftest import SignedIn
 from tests.console.test_sign_in import try_to_sign_in
 from workspaces.models import DeploymentAuditEntry, Person
+from workspaces.services.mails import LINKS_AT_ONCE, OF_A_NETWORK_AT_ONCE
 
 NEW = "another long and quiet sentence"
 FORM = {"new_password1": NEW, "new_password2": NEW}
@@ -37,6 +38,17 @@ def test_password_is_changed_by_the_mailed_link(security: Person) -> None:
     assert try_to_sign_in(security).status_code == 422
     assert try_to_sign_in(security, NEW).status_code == 303
     assert b"This link is no longer valid" in Client().get(link, follow=True).content
+
+
+def test_links_are_few_whoever_asks_for_them(security: Person, support: Person) -> None:
+    """PL-4: one address is mailed three links at once, one network has twenty mailed; the answer is the same."""
+    client = Client(REMOTE_ADDR="198.51.100.7")
+    others = [f"nobody-{number}@example.com" for number in range(OF_A_NETWORK_AT_ONCE)]
+    for email in (*[security.email.upper()] * (LINKS_AT_ONCE + 2), *others, support.email):
+        assert client.post("/console/password/", {"email": email}).status_code == 302
+    assert [sent.to for sent in mail.outbox] == [[security.email]] * LINKS_AT_ONCE
+    mailed_link(support)
+    assert mail.outbox[-1].to == [support.email]
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,14 @@ def test_dialog_of_an_ended_session_leads_the_whole_page_to_the_sign_in(aurora: 
     assert answer["HX-Redirect"] == f"/console/sign-in/?next={page}%3Fa%3D1"
 
 
+@pytest.mark.parametrize("name", ["HX-Current-URL", "Referer"])
+def test_page_whose_address_is_none_leads_to_the_overview(db: None, name: str) -> None:
+    """PL-4: what a browser says of where it is may be anything."""
+    headers = {"HX-Request": "true", name: "http://[not-an-address"}
+    answer = Client().get("/console/me/", headers=headers)
+    assert (answer.status_code, answer["HX-Redirect"]) == (204, f"{SIGN_IN}?next=/console/")
+
+
 def test_sign_out_ends_the_session_and_is_audited(security: Person, signed_in: SignedIn) -> None:
     """PL-4, PR-21: after signing out the cookie opens nothing, even if it was kept."""
     client = signed_in(security)

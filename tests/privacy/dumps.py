@@ -18,6 +18,7 @@ from agentstate.types import StateRow
 from console.embedded.binaries import installed
 from tests.database import logged_in
 from tests.server import database_urls_of_tests
+from workspaces import signing
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -46,7 +47,11 @@ class Restored(msgspec.Struct, frozen=True):
 
 @contextmanager
 def restored_dump() -> Iterator[Restored]:
-    """Dump the content database and restore it beside itself; drop it at the end."""
+    """Dump the content database and restore it beside itself; drop it at the end.
+
+    Its deployment has signed something before: a dump from before that does not know the key of what it is told.
+    """
+    signing.public_keys_with_current()
     name = f"restored_{uuid4().hex[:12]}"
     programs = installed().postgres / "bin"
     source = _url(str(connections["default"].settings_dict["NAME"]), owner=True)

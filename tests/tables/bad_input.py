@@ -196,3 +196,40 @@ UNSUPPORTED_MEDIA_TYPES = [
     "",
 ]
 SUPPORTED_MEDIA_TYPES = ["application/json", "Application/JSON", "application/json; charset=utf-8"]
+
+# Why, members over a good request for a context, and the pointers: 422 `invalid_input`.
+INVALID_ASSEMBLE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    ("the conversation is a list", {"conversation": [MARK]}, ("/conversation",)),
+    ("no conversation", {"conversation": ""}, ("/conversation", "/conversation")),
+    ("a long id", {"branch": MARK * 11}, ("/branch",)),
+    ("a space in an id", {"participant": f"{MARK} b"}, ("/participant",)),
+    ("NUL in a route", {"route": f"{MARK}\0"}, ("/route",)),
+    ("an unknown kind", {"kind": MARK}, ("/kind",)),
+    ("the run is a number", {"run": 7}, ("/run",)),
+    ("a time without a zone", {"as_of": "2026-11-30T12:00:00"}, ("/as_of",)),
+    ("half a token", {"budget_tokens": 1.5}, ("/budget_tokens",)),
+    ("more bytes than a double holds", {"budget_bytes": 2**53 + 1}, ("/budget_bytes",)),
+    ("true for a budget", {"budget_tokens": True}, ("/budget_tokens",)),
+    ("one text of skills", {"skills": MARK}, ("/skills",)),
+    ("a null among tools", {"tools": ["a", None]}, ("/tools/1",)),
+    ("too many exact needs", {"need_exact": ["a"] * 201}, ("/need_exact",)),
+    ("an exact need that is no id", {"need_exact": ["a", f"{MARK}/b"]}, ("/need_exact/1",)),
+    ("a branch send without parents", {"kind": "branch_send"}, ("/parents",)),
+    ("a policy by its name alone", {"policy": MARK}, ("/policy",)),
+    ("version nought", {"policy": {"name": MARK, "version": 0}}, ("/policy/version",)),
+    ("a long name of a policy", {"policy": {"name": MARK * 7}}, ("/policy/name",)),
+    ("half a trace", {"trace": MARK}, ("/trace",)),
+    ("a format that nobody reads", {"render": MARK}, ("/render",)),
+    ("a member that is none", {MARK: 1}, ("",)),
+]
+
+# Why, members over a good question of why, and the pointers: 422 `invalid_input`.
+INVALID_WHY: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    ("a type in capitals", {"type": MARK}, ("/type",)),
+    ("a long type", {"type": "a" * 21}, ("/type",)),
+    ("the type is null", {"type": None}, ("/type",)),
+    ("the id is an object", {"id": {MARK: 1}}, ("/id",)),
+    ("NUL in an id", {"id": f"{MARK}\0"}, ("/id",)),
+    ("a long id", {"id": MARK * 11}, ("/id",)),
+    ("a member that is none", {MARK: 1}, ("",)),
+]

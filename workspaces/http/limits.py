@@ -33,6 +33,8 @@ BODY_BYTES: dict[str, int] = {
     "profile-search": 16 * KIB,
 }
 DEFAULT_BODY_BYTES = 16 * KIB
+BUFFERED_BYTES = 9_999_999
+"""What a front takes of a body, either way, at once: a thread waits for nobody whose body is shorter (WM-19)."""
 BATCH_ITEMS = 500
 
 

@@ -52,6 +52,12 @@ def require_length(request: HttpRequest, *, limit_bytes: int) -> None:
         raise PayloadTooLarge(f"The limit is {limit_bytes} bytes.")
 
 
+def is_long(request: HttpRequest, *, over_bytes: int) -> bool:
+    """Tell whether a body is longer than that; one in chunks may be."""
+    declared = request.META.get("CONTENT_LENGTH") or ""
+    return int(declared) > over_bytes if declared.isdigit() else _is_chunked(request)
+
+
 def parts_of(request: HttpRequest, *, limit_bytes: int) -> Iterator[bytes]:
     """Give a body as it comes off the wire, in parts of 64 KiB at most; refuse one that passes the limit (413)."""
     taken = 0

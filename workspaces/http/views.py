@@ -13,6 +13,7 @@ from workspaces import access
 from workspaces.http import limits, parsers
 from workspaces.http.admission import Admitted, limit_headers
 from workspaces.http.idempotency import answered_once
+from workspaces.http.lanes import lane
 from workspaces.http.permissions import Needs
 from workspaces.rules import json
 from workspaces.types import Caller
@@ -75,11 +76,13 @@ class ApiView(APIView):
 class StreamView(ApiView):
     """A view of which PUT takes bytes of any type as they come: the caller is known before the first is read.
 
-    What is not read of a body that was refused is read to its end, up to a bound: a proxy that is still sending when
-    the connection closes reports that, and not the refusal.
+    Of long ones only a few are taken at once, since each holds a thread until its sender is done (PL-5). What is not
+    read of a body that was refused is read to its end, up to a bound: a proxy that is still sending when the connection
+    closes reports that, and not the refusal.
     """
 
     DRAINED_BYTES = 32 * limits.MIB
+    may_wait = False
 
     def receive(self, request: HttpRequest) -> bytes:
         """Refuse a body that says that it is over the limit of the route; take none yet."""
@@ -88,13 +91,21 @@ class StreamView(ApiView):
         parsers.require_length(request, limit_bytes=self._limit_bytes(request))
         return b""
 
+    def admit(self, request: HttpRequest, admitted: Admitted) -> None:
+        """Go on as the caller, with a lane for a long body. Raises RateLimited."""
+        super().admit(request, admitted)
+        if request.method == "PUT" and parsers.is_long(request, over_bytes=limits.BUFFERED_BYTES):
+            # Until the end of the request: a body that was refused is waited for as well.
+            self._binding.enter_context(lane(admitted.caller.credential_id, admitted.caller))
+        self.may_wait = True
+
     def parts(self, request: Request) -> Iterator[bytes]:
         """Give the body as it comes off the wire."""
         return parsers.parts_of(request._request, limit_bytes=self._limit_bytes(request._request))
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
-        if request.method == "PUT" and response.status_code >= 400 and "admitted" in self.__dict__:
+        if request.method == "PUT" and response.status_code >= 400 and self.may_wait:
             parsers.drain(request._request, limit_bytes=self.DRAINED_BYTES)
         return response
 

@@ -9,6 +9,7 @@ import msgspec
 
 from assembly import encryption
 from assembly.models import GraphRecord
+from assembly.selectors.ends import end_of
 from assembly.selectors.graphs import SeenGraph
 from assembly.selectors.snapshots.related import SourceRow
 from lastro.assembly.graph.facts import Facts
@@ -56,8 +57,9 @@ class OpenedRecords:
         name = Reference(row.kind, row.name)
         self.rows[name], self._measures[name] = row, opened.measures
         self.records[name] = _decoder(row.kind).decode(opened.record)
-        if row.expires_at is not None:
-            self.expires_at[name] = min(row.expires_at, as_of) if row.expires_at <= now else row.expires_at
+        end = end_of(row, seen.bounds, now=now)
+        if end is not None:
+            self.expires_at[name] = min(end, as_of) if end <= now else end
 
 
 class StoredFacts(Facts):

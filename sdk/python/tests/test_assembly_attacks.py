@@ -180,6 +180,7 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("a day", {"observed_at": "2026-03-02"}, "/observed_at", "not_a_time"),
     ("a number as a time", {"observed_at": 12}, "/observed_at", "not_a_text"),
     ("a truth as a number", {"repair_attempts": True}, "/repair_attempts", "not_an_integer"),
+    ("surer than any double", {"confidence": {"value": 10**399, "source": "x"}}, "/confidence/value", "not_a_number"),
     ("too sure", {"confidence": {"value": 1.1, "source": "x"}}, "/confidence/value", "out_of_bounds"),
     ("a confidence of nobody", {"confidence": {"value": 1}}, "/confidence/source", "missing"),
     ("volatile for ever", {"freshness": "volatile"}, "/stale_after", "missing"),

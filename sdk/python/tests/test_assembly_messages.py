@@ -99,6 +99,22 @@ def test_a_round_with_an_open_call_is_data(provider: Format) -> None:
     assert "raw a2 scale.read" in text
 
 
+@pytest.mark.parametrize("provider", FORMATS)
+def test_a_call_whose_arguments_are_apart_is_data(provider: Format) -> None:
+    """CA-4, CA-19: never shown as a call that asked for nothing; its response's others are data beside it."""
+    world = in_the_middle()
+    apart = {"bytes": 70_000, "sha256": "0" * 64}
+    owner = {"participant": "lead", "run": "run-1"}
+    world.add("tool_call", "call-4", tool="scale.read", arguments=apart, round=2, **owner)
+    world.artifact("a4", tool="scale.read", call="call-4", result={"tonnes": 24})
+    messages = rendered(world, provider, run="run-1", answers="m1")
+    require_rules(provider, messages)
+    text = json.dumps(messages, ensure_ascii=False)
+    assert "raw a4 scale.read" in text
+    assert "raw a2 scale.read" in text
+    assert "raw a1 scale.read" not in text
+
+
 def hostile() -> World:
     """Give a world in which every text that a tool, a child or another participant wrote gives orders."""
     world = World()

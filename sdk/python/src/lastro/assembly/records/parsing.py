@@ -4,6 +4,7 @@ import math
 import re
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -208,9 +209,11 @@ def _integer(value: Any, place: str) -> int:
 
 
 def _number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _Wrong(Problem(place, "not_a_number", "This is a number."))
-    return float(value)
+    # An integer may be longer than any double.
+    with suppress(OverflowError):
+        if not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+            return float(value)
+    raise _Wrong(Problem(place, "not_a_number", "This is a number."))
 
 
 def _boolean(value: Any, place: str) -> bool:

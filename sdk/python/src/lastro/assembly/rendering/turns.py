@@ -121,7 +121,10 @@ def _call_of(decision: Decision) -> Reference | None:
 
 
 def _rounds(assembly: Assembly, request: AssemblyRequest) -> list[Round]:
-    """Give the rounds of the current run whose every call is answered here; of others the parts stay data (X1)."""
+    """Give the rounds of the current run whose every call is answered here; of others the parts stay data (X1).
+
+    A call whose arguments are kept apart from it would be shown as one that asked for nothing.
+    """
     found: dict[str, list[Answered]] = defaultdict(list)
     broken: set[str] = set()
     for decision in _of_run(assembly, request):
@@ -129,7 +132,7 @@ def _rounds(assembly: Assembly, request: AssemblyRequest) -> list[Round]:
         content = assembly.contents.get(decision.reference)
         if call is None:
             continue
-        if content is None:
+        if content is None or call.arguments.sha256 is not None:
             broken.add(_round_of(call))
         else:
             found[_round_of(call)].append(Answered(call, content.decode(errors="replace")))
