@@ -154,7 +154,7 @@ class TestInspector:
         text = answer.getvalue().decode()
         record = json.loads(text)
         assert f"assembly-{made.traced}.json" in answer["Content-Disposition"]
-        assert (record["summary"]["id"], len(record["selected"])) == (str(made.traced), 11)
+        assert (record["summary"]["assembly_id"], len(record["selected"])) == (str(made.traced), 11)
         assert WORD not in text
 
     def test_what_was_shown_in_which_form(self, made: Assembled, show: Open) -> None:
