@@ -8,8 +8,8 @@ COMPILE := $(RUN) uv pip compile --quiet --universal --python-version 3.11 --gen
 CLIENTS := 0.10.5 0.11.7
 PYTEST := $(RUN) console.embedded run --badge test -- $(RUN) pytest -n 2 --dist loadgroup
 
-.PHONY: help demo manage test test-long check messages screens bench bench-context bench-assembly model lock clean python run-environment test-environment \
-	bench-environment
+.PHONY: help demo manage test test-long check messages screens bench bench-context bench-assembly bench-console model lock \
+	clean python run-environment test-environment bench-environment
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | while IFS="$$(printf '\t')" read -r name what; \
@@ -43,6 +43,10 @@ bench-assembly: run-environment ## Measure contexts of 100 to 100,000 records al
 
 bench-context: test-environment ## Compare assembled contexts with naive transcripts: tokens, and facts kept
 	@PYTHONPATH=sdk/python/tests $(RUN) benchmarks.context
+
+bench-console: test-environment ## Measure every console page beside a million profiles (PROFILES=20000 for fewer; DOC=1)
+	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks.console $(if $(PROFILES),--profiles $(PROFILES)) \
+		$(if $(filter-out 0,$(DOC)),--document) $(ARGS)
 
 model: run-environment ## Calibrate a model of the load, predict, measure beside it (ARGS="--rounds 9 --seconds 2")
 	@$(RUN) console.embedded run --badge test -- $(RUN) benchmarks.model $(ARGS)

@@ -41,7 +41,7 @@ class Place(msgspec.Struct, frozen=True):
 PLACES: tuple[tuple[Any, tuple[Place, ...]], ...] = (
     (
         _("Support"),
-        (Place("profiles", "users", _("Profiles")), Place("assemblies", "search", _("Assemblies"))),
+        (Place("profiles", "users", _("Profiles")), Place("assemblies", "layers", _("Assemblies"))),
     ),
     (
         _("Privacy"),

@@ -131,9 +131,6 @@ urlpatterns = [
         name="reservation_recover",
     ),
     path("w/<slug:slug>/assemblies/", assemblies.assemblies, name="assemblies"),
-    path(
-        "w/<slug:slug>/assemblies/export/<slug:form>/", assemblies.assemblies_export, name="assemblies_export"
-    ),
     path("w/<slug:slug>/assemblies/<uuid:assembly_id>/", assemblies.assembly, name="assembly"),
     path("w/<slug:slug>/assemblies/<uuid:assembly_id>/why/", assemblies.assembly_why, name="assembly_why"),
     path(

@@ -86,6 +86,7 @@ ICONS = (
     "inbox",
     "info",
     "key-round",
+    "layers",
     "list-checks",
     "loader-circle",
     "lock",

@@ -265,3 +265,8 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
     reservation: UUID | None
     reserved_at: datetime | None
     worker: str
+
+    @property
+    def status(self) -> str:
+        """Say whether a decision runs on it."""
+        return "running" if self.reserved_at else "idle"

@@ -21,7 +21,7 @@ class Act(msgspec.Struct, frozen=True):
 
 
 class FeatureEffect(msgspec.Struct, frozen=True):
-    """What turning a feature on or off does to what is stored."""
+    """What turning a feature on or off does to what is stored; capped, where there are more states than counted."""
 
     states: int = 0
     bytes: int = 0
@@ -29,6 +29,7 @@ class FeatureEffect(msgspec.Struct, frozen=True):
     agents: int = 0
     sessions: int = 0
     graphs: int = 0
+    is_capped: bool = False
 
 
 class MaskingEffect(msgspec.Struct, frozen=True):

@@ -1,13 +1,13 @@
 """Reading working memory: by agents with content, by people without (WM-17, WM-23)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models import Count, F, Max, QuerySet, Sum
 
 from agentstate import access, documents, encryption, hotstates
 from agentstate.access import Place
@@ -29,6 +29,7 @@ class Totals(msgspec.Struct, frozen=True):
     bytes: int = 0
     profiles: int = 0
     agents: int = 0
+    is_capped: bool = False
 
 
 class MemoryTotals(msgspec.Struct, frozen=True):
@@ -110,6 +111,7 @@ def _reachable() -> QuerySet[State]:
     return State.objects.filter(life=State.Life.LIVE, erasure_id=None)
 
 
+AGENT_COUNTED_UP_TO = 10_000
 STATE_FILTERS = {"agent": "agent", "scope": "scope_kind", "type": "type"}
 
 
@@ -149,20 +151,30 @@ def metadata_of(rows: list[State], *, now: datetime) -> list[StateMetadata]:
     ]
 
 
-def totals() -> Totals:
-    """Count what the bound workspace holds."""
-    counts = _reachable().aggregate(
+def totals(*, up_to: int | None = None) -> Totals:
+    """Count what the bound workspace holds, or what a number of its states do (CO-13)."""
+    rows = _reachable().order_by().values("id", "body_bytes", "agent", person=F("handle__profile"))[:up_to]
+    counts = rows.aggregate(
         states=Count("id"),
         bytes=Sum("body_bytes", default=0),
-        profiles=Count("handle__profile", distinct=True),
+        profiles=Count("person", distinct=True),
         agents=Count("agent", distinct=True),
     )
-    return Totals(**counts)
+    return Totals(**counts, is_capped=counts["states"] == up_to)
 
 
 def states_by_agent() -> dict[str, int]:
-    """Count the states of each agent (PR-3)."""
-    return dict(_reachable().values_list("agent").annotate(Count("id")).order_by())
+    """Count the states of each agent, no further than to AGENT_COUNTED_UP_TO (PR-3, CO-13)."""
+    counts = {agent: _reachable().filter(agent=agent)[:AGENT_COUNTED_UP_TO].count() for agent in _agents()}
+    return {agent: count for agent, count in counts.items() if count}
+
+
+def _agents() -> Iterator[str]:
+    """List the agents that ever stored something: one probe of the index for each, not a walk over every state."""
+    agents, last = State.objects.order_by("agent").values_list("agent", flat=True), ""
+    while (found := agents.filter(agent__gt=last).first()) is not None:
+        yield found
+        last = found
 
 
 def states_by_profile(profile_ids: list[UUID]) -> dict[UUID, int]:

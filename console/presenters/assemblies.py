@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, get_args
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from assembly.models import ContextAssembly
 from assembly.selectors.answers import has_trace
 from console.pages import asked, here
+from console.presenters.lists import Table
 from console.presenters.outcomes import REASON_WORDS
 from console.presenters.rows import Fact, Filter
 from lastro.assembly.records import RuntimeKind
@@ -147,10 +148,15 @@ def row_of(request: Any, found: ContextAssembly, *, now: datetime, **query: str)
     )
 
 
+def table_of(rows: Sequence[AssemblyRow]) -> Table:
+    """Give the rows of a list as its file has them."""
+    return Table("assemblies", COLUMNS, rows, cells=cells_of)
+
+
 def cells_of(row: AssemblyRow) -> tuple[Any, ...]:
     """Give the cells of a row, in the order of COLUMNS."""
     return (
-        row.at.astimezone(UTC).isoformat(),
+        row.at,
         str(row.id),
         row.conversation,
         row.participant,
@@ -160,7 +166,7 @@ def cells_of(row: AssemblyRow) -> tuple[Any, ...]:
         row.left_out,
         row.naive_tokens,
         row.assembled_tokens,
-        "" if row.saved_percent is None else row.saved_percent,
+        row.saved_percent,
         "full" if row.has_trace else "none",
     )
 

@@ -10,9 +10,13 @@ from django.utils import translation
 from django.utils.translation import get_language
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-"""The content type of each form, by the end of the file's name."""
+"""The content type of each form of a list, by the end of the file's name."""
 
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_ONE = {"json": "application/json"}
+"""The same of a file that holds one object."""
+
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What begins a formula, in full width too."""
 
 
 class _Line:
@@ -27,7 +31,7 @@ def csv_lines(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[by
     writer = csv.writer(_Line())
     yield writer.writerow([_safe(cell) for cell in head]).encode()
     for row in rows:
-        yield writer.writerow([_safe(str(cell)) for cell in row]).encode()
+        yield writer.writerow([_cell(cell) for cell in row]).encode()
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -42,7 +46,18 @@ def attachment(lines: Iterator[bytes], *, name: str, form: str) -> StreamingHttp
         "Content-Disposition": f'attachment; filename="{name}.{form}"',
         "Cache-Control": "no-store",
     }
-    return StreamingHttpResponse(_spoken(lines, get_language()), content_type=TYPES[form], headers=headers)
+    return StreamingHttpResponse(
+        _spoken(lines, get_language()), content_type=(TYPES | _ONE)[form], headers=headers
+    )
+
+
+def _cell(value: Any) -> str | int | float:
+    """Give a value as one cell: a list by commas, nothing as an empty cell; a number is no formula."""
+    if isinstance(value, list | tuple):
+        return _safe(", ".join(map(str, value)))
+    if value is None:
+        return ""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else _safe(str(value))
 
 
 def _safe(cell: str) -> str:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -26,6 +27,7 @@ from console.presenters.approvals import (
     why_not,
 )
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Tab
 from privacy.selectors.approvals import four_eyes as setting_of
 from privacy.services import approvals as gate
@@ -47,6 +49,7 @@ from workspaces.services.approvals import deny_request, withdraw_request
 DECIDERS = READERS[:-1]
 SETTERS = rules.needed("propose", rules.FOUR_EYES)
 SHOWN = 50
+COLUMNS = ("title", "about", "author", "asked_at", "reason", "status")
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -119,13 +122,14 @@ WORDS = {
 
 @require_safe
 @workspace_page(*READERS)
-def approvals(request: Any) -> HttpResponse:
+def approvals(request: Any) -> HttpResponseBase:
     """List what waits, or what is closed, and where four eyes hold."""
     closed = asked(request, "show") == "closed"
-    rows = (closed_requests() if closed else open_requests())[:SHOWN]
+    found = (closed_requests() if closed else open_requests())[:SHOWN]
+    rows = [row_of(request, change) for change in found]
     url, setting = here(request, "approvals"), setting_of()
     context = {
-        "requests": [row_of(request, change) for change in rows],
+        "requests": rows,
         "closed": closed,
         "tabs": [
             Tab(title=_("Waiting"), url=url, current=not closed),
@@ -135,7 +139,7 @@ def approvals(request: Any) -> HttpResponse:
         "settings_url": here(request, "four_eyes") if request.may & set(SETTERS) else "",
         **changes_of(request, AuditFilter(act="four_eyes.*"), action="four_eyes.*"),
     }
-    return render(request, "console/approvals.html", context)
+    return show_list(request, "console/approvals.html", context, table=Table("approvals", COLUMNS, rows))
 
 
 @require_safe

@@ -4,7 +4,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+import msgspec
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -24,20 +26,20 @@ from assembly.types import AssemblyRecord, NamedRecord
 from console.forms.assemblies import WhyForm
 from console.pages import asked, here, see_other, workspace_page
 from console.presenters.assemblies import (
-    COLUMNS,
     asked_filters,
-    cells_of,
     facts_of,
     filters_of,
     row_of,
     set_filters,
+    table_of,
     took_of,
 )
 from console.presenters.budgets import budget_of
 from console.presenters.comparisons import comparison_of, sides_of
 from console.presenters.explanations import Answer, answer_of, decision_rows
-from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
+from console.presenters.exports import attachment
 from console.presenters.features import title_of
+from console.presenters.lists import PARAMETER, show_list
 from console.presenters.outcomes import candidates_of, reason_row, reason_rows, why_url
 from console.presenters.rows import Tab
 from console.views.documents import changes_of_document
@@ -51,38 +53,33 @@ RIGHT = "view_assemblies"
 
 @require_safe
 @workspace_page(RIGHT)
-def assemblies(request: Any) -> HttpResponse:
+def assemblies(request: Any) -> HttpResponseBase:
     """List the assemblies that pass the filters, newest first (CO-4)."""
     feature = described(request, title_of("context"))
     change_url = here(request, "features") if feature.change_url else ""
-    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url, "assemblies": []}
     if feature.enabled:
         context |= _listed(request)
-    return render(
-        request, "console/assemblies.html", context | changes_of_document(request, "assembly-policy")
+    return show_list(
+        request,
+        "console/assemblies.html",
+        context | changes_of_document(request, "assembly-policy"),
+        table=table_of(context["assemblies"]),
     )
 
 
 @require_safe
 @workspace_page(RIGHT)
-def assemblies_export(request: Any, form: str) -> StreamingHttpResponse:
-    """Download the rows and the columns that the list shows (CO-4)."""
-    if form not in TYPES:
-        raise Http404
-    now = timezone.now()
-    cells = [cells_of(row_of(request, found, now=now)) for found in _page(request, now).rows]
-    rows = (dict(zip(COLUMNS, row, strict=True)) for row in cells)
-    lines = csv_lines(COLUMNS, cells) if form == "csv" else json_lines(rows)
-    return attachment(lines, name=f"assemblies-{request.workspace.slug}-{now:%Y%m%dT%H%M%SZ}", form=form)
+def assembly(request: Any, assembly_id: UUID) -> HttpResponseBase:
+    """Show one assembly: who asked, what was shown in which form, what was left out and why (CA-15, CA-16).
 
-
-@require_safe
-@workspace_page(RIGHT)
-def assembly(request: Any, assembly_id: UUID) -> HttpResponse:
-    """Show one assembly: who asked, what was shown in which form, what was left out and why (CA-15, CA-16)."""
+    As a file it is the record that the API gives.
+    """
     now = timezone.now()
     found = assembly_row(assembly_id, now=now)
     told = record_of(found, found.policy_decisions.order_by("rule", "outcome"), now=now)
+    if asked(request, PARAMETER) == "json":
+        return attachment(iter([msgspec.json.encode(told)]), name=f"assembly-{found.id}", form="json")
     context = {
         **_head(request, found, now),
         "facts": facts_of(request, found),
@@ -93,6 +90,7 @@ def assembly(request: Any, assembly_id: UUID) -> HttpResponse:
         "decisions": decision_rows(request, found, told.decisions),
         "others": _others(request, found, now),
         "form": WhyForm(),
+        "json_url": here(request, "assembly", found.id, **{PARAMETER: "json"}),
         **_candidates(request, found, told),
     }
     return render(request, "console/assembly.html", context)
@@ -152,10 +150,6 @@ def _listed(request: Any) -> dict[str, Any]:
         "filters": filters_of(chosen),
         "assemblies": [row_of(request, found, now=now, **kept) for found in listed.rows],
         "page": listed,
-        "exports": [
-            {"label": _("CSV"), "url": here(request, "assemblies_export", "csv")},
-            {"label": _("JSON Lines"), "url": here(request, "assemblies_export", "jsonl")},
-        ],
     }
 
 

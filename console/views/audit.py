@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.dateparse import parse_date
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 from console.kinds import kind_title
 from console.pages import actor, asked, here, workspace_page
 from console.presenters.exports import TYPES, attachment, csv_lines, json_lines
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import AuditRow, Fact, Filter, named, object_words, result_status
 from console.rights import role_titles
 from workspaces import access
@@ -33,28 +35,30 @@ from workspaces.services.audit import export_entries
 
 COUNTED_UP_TO = 1000
 YEARS = range(1970, 2200)
+COLUMNS = ("at", "actor", "role", "action", "object", "reason", "result")
 _COLUMNS = ("number", "time", "actor", "as", "action", "object", "reason", "result")
 
 
 @require_safe
 @workspace_page("view_audit")
-def audit(request: Any) -> HttpResponse:
+def audit(request: Any) -> HttpResponseBase:
     """List the entries that pass the filters, newest first."""
     rows = entries(_filter(request))
     listed = page(rows, by="seq", older=request.GET.get("older"), newer=request.GET.get("newer"))
     counted = rows[: COUNTED_UP_TO + 1].count()
     count = f"{COUNTED_UP_TO:,}+" if counted > COUNTED_UP_TO else counted
+    shown = [_row(request, entry) for entry in listed.rows]
     context = {
         "filters": _filters(request),
-        "entries": [_row(request, entry) for entry in listed.rows],
+        "entries": shown,
         "page": {"newer": listed.newer, "older": listed.older, "count": count},
-        "exports": [
-            {"label": _("CSV"), "url": here(request, "audit_export", "csv")},
-            {"label": _("JSON Lines"), "url": here(request, "audit_export", "jsonl")},
+        "whole": [
+            {"label": _("All as CSV"), "url": here(request, "audit_export", "csv")},
+            {"label": _("All as JSON Lines"), "url": here(request, "audit_export", "jsonl")},
         ],
         "head": chain_head(),
     }
-    return render(request, "console/audit.html", context)
+    return show_list(request, "console/audit.html", context, table=Table("audit", COLUMNS, shown))
 
 
 @require_safe

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_safe
 
 from console.pages import actor, asked, here, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter, Tab
 from privacy.models import ErasureRequest, ErasureStep
 from privacy.rules import deadlines
@@ -29,6 +31,18 @@ from workspaces.paging import Page, page
 from workspaces.selectors.audit import AuditFilter
 
 READERS = ("request_erasure", "approve_erasure")
+COLUMNS = (
+    "reference",
+    "target",
+    "target_id",
+    "status",
+    "waits_for",
+    "refusal",
+    "due",
+    "due_word",
+    "asked_at",
+    "asked_by",
+)
 OPEN = ("received", "verified", "approved", "running", "failed")
 ENDED = ("completed", "refused")
 COUNTED_UP_TO = 999
@@ -113,7 +127,7 @@ class HoldLine(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page(*READERS)
-def erasures(request: Any) -> HttpResponse:
+def erasures(request: Any) -> HttpResponseBase:
     """List the open requests, those first whose deadline comes first (PR-17)."""
     today = timezone.now().date()
     status, due = asked(request, "status"), asked(request, "due")
@@ -125,7 +139,7 @@ def erasures(request: Any) -> HttpResponse:
 
 @require_safe
 @workspace_page(*READERS)
-def erasures_ended(request: Any) -> HttpResponse:
+def erasures_ended(request: Any) -> HttpResponseBase:
     """List the requests that have ended, newest first."""
     status = asked(request, "status")
     rows = _in_status(selectors.ended_requests(), status, ENDED)
@@ -134,8 +148,9 @@ def erasures_ended(request: Any) -> HttpResponse:
     return _list(request, listed, [_by_status(status, ENDED)], ended=True)
 
 
-def _list(request: Any, listed: Page, filters: list[Filter], *, ended: bool) -> HttpResponse:
+def _list(request: Any, listed: Page, filters: list[Filter], *, ended: bool) -> HttpResponseBase:
     today = timezone.now().date()
+    rows = [row_of(request, row, today) for row in listed.rows]
     late = selectors.overdue(today)[: COUNTED_UP_TO + 1].count()
     context = {
         "tabs": [
@@ -144,14 +159,14 @@ def _list(request: Any, listed: Page, filters: list[Filter], *, ended: bool) -> 
         ],
         "ended": ended,
         "filters": filters,
-        "erasures": [row_of(request, row, today) for row in listed.rows],
+        "erasures": rows,
         "page": listed,
         "late": f"{COUNTED_UP_TO:,}+" if late > COUNTED_UP_TO else late,
         "late_url": here(request, "erasures", due="late"),
         "new_url": here(request, "erasure_new") if "request_erasure" in request.may else "",
         **changes_of(request, AuditFilter(act="erasure.*"), action="erasure.*"),
     }
-    return render(request, "console/erasures.html", context)
+    return show_list(request, "console/erasures.html", context, table=Table("erasures", COLUMNS, rows))
 
 
 def _cursors(request: Any) -> tuple[str | None, str | None]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -15,6 +15,7 @@ from console.pages import actor, dialog, here, workspace_page
 from console.presenters.approvals import carried_out, waiting_for
 from console.presenters.changes import changes_of
 from console.presenters.features import TITLES, FeatureTitle, title_of
+from console.presenters.lists import Table, show_list
 from privacy.selectors.approvals import needs_approval
 from privacy.selectors.documents import feature_effects
 from privacy.services.approvals import change_document
@@ -22,6 +23,9 @@ from privacy.services.documents import feature_wish
 from workspaces import documents
 from workspaces.errors import WrongVersion
 from workspaces.selectors.audit import AuditFilter, last_change
+
+COUNTED_UP_TO = 10_000
+COLUMNS = ("name", "key", "description", "state", "changed_at", "changed_by")
 
 
 class Feature(msgspec.Struct, frozen=True):
@@ -35,17 +39,23 @@ class Feature(msgspec.Struct, frozen=True):
     changed_by: str
     change_url: str = ""
 
+    @property
+    def state(self) -> str:
+        """Give the status word."""
+        return "on" if self.enabled else "off"
+
 
 @require_safe
 @workspace_page()
-def features(request: Any) -> HttpResponse:
+def features(request: Any) -> HttpResponseBase:
     """List the features, with their last changes beside them."""
     rows = [described(request, title) for title in TITLES]
     beside = changes_of(request, AuditFilter(act="feature.*"), action="feature.*")
-    return render(
+    return show_list(
         request,
         "console/features.html",
         {"features": rows, "waiting": waiting_for(request, "features"), **beside},
+        table=Table("features", COLUMNS, rows),
     )
 
 
@@ -74,10 +84,11 @@ def feature_change(request: Any, key: str) -> HttpResponse:
             return carried_out(request, asked_for, back, said=said % {"name": title.name})
         except WrongVersion:
             moved, form = True, _again(form, live.version)
-    effects = feature_effects()
+    effects = feature_effects(up_to=COUNTED_UP_TO)
     context = {
         "feature": title,
         "turn_on": turn_on,
+        "counted_up_to": COUNTED_UP_TO,
         "effect": effects[key] if key == "agent_state" else None,
         "history": effects[key] if key == "history" else None,
         "graph": effects[key] if key == "context" else None,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,6 +16,7 @@ from console.forms.base import ProblemForm, ReasonForm
 from console.forms.holds import HoldForm, ProfileHoldForm
 from console.pages import actor, asked, dialog, done, here, see_other, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Filter
 from console.refusals import in_words
 from privacy.selectors import holds as selectors
@@ -30,6 +32,19 @@ from workspaces.selectors.profiles import profiles
 from workspaces.services import profiles as finding
 
 COUNTED_UP_TO = 9_999
+COLUMNS = (
+    "on",
+    "on_id",
+    "reason",
+    "lift_reason",
+    "placed_at",
+    "placed_by",
+    "ends_at",
+    "status",
+    "lifted_at",
+    "lifted_by",
+    "id",
+)
 
 
 class HoldRow(msgspec.Struct, frozen=True):
@@ -52,21 +67,22 @@ class HoldRow(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page("place_hold", "lift_hold")
-def holds(request: Any) -> HttpResponse:
+def holds(request: Any) -> HttpResponseBase:
     """List the holds, newest first."""
     now, state = timezone.now(), asked(request, "state")
     rows = selectors.in_state(selectors.holds(), state, now=now)
     listed = page(rows, by="placed_at", older=request.GET.get("older"), newer=request.GET.get("newer"))
     choices = [("standing", _("standing")), ("ended", _("lifted or ended"))]
     value = state if state in dict(choices) else ""
+    shown = _rows(request, listed.rows, now)
     context = {
         "filters": [Filter(name="state", label=_("State"), kind="select", value=value, choices=choices)],
-        "holds": _rows(request, listed.rows, now),
+        "holds": shown,
         "page": listed,
         "new_url": here(request, "hold_new") if "place_hold" in request.may else "",
         **changes_of(request, AuditFilter(act="hold.*"), action="hold.*"),
     }
-    return render(request, "console/holds.html", context)
+    return show_list(request, "console/holds.html", context, table=Table("holds", COLUMNS, shown))
 
 
 @require_http_methods(["GET", "POST"])

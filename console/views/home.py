@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -14,6 +15,7 @@ from console.navigation import first_url
 from console.pages import here, personal_page, see_other, workspace_page
 from console.presenters.charts import chart_file
 from console.presenters.features import TITLES
+from console.presenters.lists import Table, show_list
 from console.presenters.overview import Glance, glance, recent_changes, requests_of, tiles
 from console.presenters.start import is_empty
 from console.rights import role_titles
@@ -80,10 +82,19 @@ def workspace(request: Any) -> HttpResponse:
 
 
 @personal_page
-def features_matrix(request: Any) -> HttpResponse:
+def features_matrix(request: Any) -> HttpResponseBase:
     """Show the features of all the person's workspaces."""
     rows = [_feature_row(workspace) for workspace in access.workspaces_of(request.user)]
-    return render(request, "console/features_matrix.html", {"features": TITLES, "rows": rows})
+    return show_list(
+        request,
+        "console/features_matrix.html",
+        {"features": TITLES, "rows": rows},
+        table=Table("features", ("workspace", *(title.key for title in TITLES)), rows, cells=_matrix_cells),
+    )
+
+
+def _matrix_cells(row: FeatureRow) -> list[str]:
+    return [row.workspace.name, *("on" if cell.enabled else "off" for cell in row.cells)]
 
 
 def _glance(person: Person, workspace: WorkspaceRef) -> Glance:

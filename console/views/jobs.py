@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from console.pages import asked, forbidden, here, workspace_page
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter
 from console.views.erasures import KIND_TITLES, STEP_TITLES
 from console.views.packages import BADGES as PACKAGE_BADGES
@@ -45,6 +45,7 @@ SWEPT_TITLES = KIND_TITLES | {
     "tombstones": gettext_lazy("Tombstones"),
     "names": gettext_lazy("Names of what was erased"),
 }
+COLUMNS = ("title", "reference", "badge", "progress", "by", "at")
 MOVING = frozenset({"approved", "running", "waiting", "building"})
 
 
@@ -81,7 +82,7 @@ class Link(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page(*READERS)
-def jobs(request: Any) -> HttpResponse:
+def jobs(request: Any) -> HttpResponseBase:
     """List the jobs that the person may see, newest first; what moves is asked for again."""
     seen = [kind for kind in KINDS if _may_see(request, kind)]
     kind = asked(request, "kind")
@@ -94,7 +95,7 @@ def jobs(request: Any) -> HttpResponse:
         "moving": [row for row in rows if row.is_moving],
         "page": listed,
     }
-    return render(request, "console/jobs.html", context)
+    return show_list(request, "console/jobs.html", context, table=Table("jobs", COLUMNS, rows))
 
 
 @require_safe

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.forms.keys import KeyForm, RevokeForm, RotateForm
 from console.pages import actor, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Filter, KeyRow
 from console.refusals import in_words
 from workspaces import access
@@ -27,6 +29,18 @@ from workspaces.selectors.credentials import api_keys, keys_in_state
 from workspaces.services import credentials
 from workspaces.services.credentials import KeyWish, Made
 
+COLUMNS = (
+    "name",
+    "source",
+    "prefix",
+    "scopes",
+    "resend",
+    "agents",
+    "networks",
+    "last_used_on",
+    "status",
+    "expires_at",
+)
 SOON = timedelta(days=14)
 EXAMPLE = """curl -X POST {base_url}/v1/agent-state/read \\
   -H "Authorization: Bearer $LASTRO_KEY" -H "Content-Type: application/json" \\
@@ -35,21 +49,22 @@ EXAMPLE = """curl -X POST {base_url}/v1/agent-state/read \\
 
 @require_safe
 @workspace_page("manage_keys", "view_audit")
-def keys(request: Any) -> HttpResponse:
+def keys(request: Any) -> HttpResponseBase:
     """List the keys; what they open is never shown again."""
     now, state, scope = timezone.now(), request.GET.get("state", ""), request.GET.get("scope", "")
     rows = keys_in_state(api_keys(), state, now=now)
     rows = rows.filter(scopes__contains=[scope]) if scope in KEY_SCOPES else rows
     listed = page(rows, by="created_at", older=request.GET.get("older"), newer=request.GET.get("newer"))
     may_manage = "manage_keys" in request.may
+    shown = [_row(request, key, now, may_manage=may_manage) for key in listed.rows]
     context = {
         "filters": _filters(state, scope),
-        "keys": [_row(request, key, now, may_manage=may_manage) for key in listed.rows],
+        "keys": shown,
         "page": listed,
         "new_url": here(request, "key_new") if may_manage else "",
         **changes_of(request, AuditFilter(act="key.*"), action="key.*"),
     }
-    return render(request, "console/keys.html", context)
+    return show_list(request, "console/keys.html", context, table=Table("keys", COLUMNS, shown))
 
 
 @require_http_methods(["GET", "POST"])

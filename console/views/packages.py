@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.forms.packages import PackageForm
 from console.pages import actor, asked, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter
 from privacy.models import PackageRun
 from privacy.selectors import packages as selectors
@@ -26,6 +28,7 @@ from workspaces.paging import page
 from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.profiles import profiles
 
+COLUMNS = ("pseudonym", "asked_by", "asked_at", "badge", "size_bytes", "downloads", "expires_at")
 BADGES = {"waiting": "pending", "building": "running", "failed": "failure"}
 
 
@@ -54,18 +57,19 @@ class Step(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page("build_package")
-def packages(request: Any) -> HttpResponse:
+def packages(request: Any) -> HttpResponseBase:
     """List the packages, newest first."""
     now, state = timezone.now(), asked(request, "state")
     rows = selectors.runs_in_state(state, now=now)
     listed = page(rows, by="asked_at", older=request.GET.get("older"), newer=request.GET.get("newer"))
+    shown = [_row(request, run, now) for run in listed.rows]
     context = {
         "filters": [_filter(state)],
-        "packages": [_row(request, run, now) for run in listed.rows],
+        "packages": shown,
         "page": listed,
         **changes_of(request, AuditFilter(act="package.*"), action="package.*"),
     }
-    return render(request, "console/packages.html", context)
+    return show_list(request, "console/packages.html", context, table=Table("packages", COLUMNS, shown))
 
 
 @require_safe

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -15,6 +15,7 @@ from console.forms.people import InviteForm, RolesForm, WithdrawForm
 from console.pages import actor, dialog, done, here, workspace_page
 from console.presenters.approvals import carried_out
 from console.presenters.changes import changes_of
+from console.presenters.lists import Table, show_list
 from console.refusals import in_words
 from console.rights import permission_titles, role_title, role_titles
 from privacy.services import approvals as gate
@@ -25,6 +26,8 @@ from workspaces.selectors.approvals import approving_roles
 from workspaces.selectors.audit import AuditFilter
 from workspaces.selectors.people import Member, members, open_invitations
 from workspaces.services import people as services
+
+COLUMNS = ("name", "email", "roles", "second_factor", "last_sign_in")
 
 
 class PersonRow(msgspec.Struct, frozen=True):
@@ -37,6 +40,11 @@ class PersonRow(msgspec.Struct, frozen=True):
     has_second_factor: bool
     roles_url: str
     reset_url: str
+
+    @property
+    def second_factor(self) -> str:
+        """Give the status word."""
+        return "on" if self.has_second_factor else "off"
 
 
 class InvitationRow(msgspec.Struct, frozen=True):
@@ -54,16 +62,17 @@ class RoleRow(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page("manage_people", "view_audit")
-def people(request: Any) -> HttpResponse:
+def people(request: Any) -> HttpResponseBase:
     """List the members, the open invitations, and what each role may do."""
+    rows = [_row(request, member) for member in members()]
     context = {
-        "people": [_row(request, member) for member in members()],
+        "people": rows,
         "invitations": [_invitation_row(request, row) for row in open_invitations(now=timezone.now())],
         "invite_url": here(request, "invite") if "manage_people" in request.may else "",
         "role_table": [RoleRow(role_title(role), permission_titles(held)) for role, held in ROLES.items()],
         **changes_of(request, AuditFilter(object_kind="person"), object="person"),
     }
-    return render(request, "console/people.html", context)
+    return show_list(request, "console/people.html", context, table=Table("people", COLUMNS, rows))
 
 
 @require_http_methods(["GET", "POST"])

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -18,10 +19,11 @@ from assembly.services.metadata import show_assemblies
 from console.forms.profiles import FindForm
 from console.kinds import kind_title
 from console.pages import actor, asked, forbidden, here, see_other, workspace_page
-from console.presenters.assemblies import asked_filters, row_of
+from console.presenters.assemblies import asked_filters, row_of, table_of
 from console.presenters.assemblies import filters_of as assembly_filters
 from console.presenters.changes import changes_of
 from console.presenters.features import title_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Fact, Filter, Tab
 from console.views.features import described
 from console.views.reservations import filters_of
@@ -37,6 +39,31 @@ from workspaces.services import profiles as services
 from workspaces.services.profiles import note_view
 
 METADATA = frozenset({"view_state_metadata"})
+COLUMNS = ("pseudonym", "hints", "states", "first_seen", "last_seen", "status")
+STATE_COLUMNS = (
+    "agent",
+    "source",
+    "scope_kind",
+    "type",
+    "schema_version",
+    "fields",
+    "bytes",
+    "version",
+    "created_at",
+    "updated_at",
+    "valid_until",
+)
+SESSION_COLUMNS = (
+    "source",
+    "provider",
+    "model",
+    "status",
+    "items",
+    "bytes",
+    "created_at",
+    "touched_at",
+    "valid_until",
+)
 TAKES = {"profile": frozenset[str](), "profile_assemblies": METADATA | {"view_assemblies"}}
 """The permissions that the tabs of a profile take, where they are not those of its metadata."""
 
@@ -51,6 +78,11 @@ class ProfileRow(msgspec.Struct, frozen=True):
     url: str
     states: int = 0
     held: "Held | bool | None" = None
+
+    @property
+    def status(self) -> str:
+        """Give the status word."""
+        return "held" if self.held else "active"
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -85,7 +117,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page("find_profiles")
-def profiles(request: Any) -> HttpResponse:
+def profiles(request: Any) -> HttpResponseBase:
     """List the profiles seen last, and say what became of a search that found none."""
     found = request.GET.get("found")
     listed = page(
@@ -101,7 +133,12 @@ def profiles(request: Any) -> HttpResponse:
         _row(request, profile, states.get(profile.id, 0), held=profile.id in held) for profile in listed.rows
     ]
     context = {"found": found if found in {"none", "invalid", "many"} else None, "form": FindForm()}
-    return render(request, "console/profiles.html", {**context, "profiles": rows, "page": listed})
+    return show_list(
+        request,
+        "console/profiles.html",
+        {**context, "profiles": rows, "page": listed},
+        table=Table("profiles", COLUMNS, rows),
+    )
 
 
 @require_POST
@@ -151,7 +188,7 @@ def profile(request: Any, profile_id: UUID) -> HttpResponse:
 
 @require_safe
 @workspace_page("view_state_metadata")
-def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
+def working_memory(request: Any, profile_id: UUID) -> HttpResponseBase:
     """List size, version and dates of the states that name a profile; the view is audited (WM-23)."""
     found = access.one(selectors.profiles(), id=profile_id)
     feature = described(request, title_of("agent_state"))
@@ -171,17 +208,22 @@ def working_memory(request: Any, profile_id: UUID) -> HttpResponse:
         now=timezone.now(),
     )
     context |= {"states": listed.rows, "page": listed, "filters": _filters(found, chosen)}
-    return render(request, "console/profile_working_memory.html", {**head, **context})
+    return show_list(
+        request,
+        "console/profile_working_memory.html",
+        {**head, **context},
+        table=Table("working-memory", STATE_COLUMNS, listed.rows),
+    )
 
 
 @require_safe
 @workspace_page("view_state_metadata")
-def profile_history(request: Any, profile_id: UUID) -> HttpResponse:
+def profile_history(request: Any, profile_id: UUID) -> HttpResponseBase:
     """List counts, bytes, dates and status of the sessions that name a profile; the view is audited (HI-23)."""
     found = access.one(selectors.profiles(), id=profile_id)
     feature = described(request, title_of("history"))
     change_url = here(request, "features") if feature.change_url else ""
-    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url, "sessions": []}
     if not feature.enabled:
         note_view(profile=found, what="history", actor=actor(request), now=timezone.now())
     else:
@@ -196,14 +238,17 @@ def profile_history(request: Any, profile_id: UUID) -> HttpResponse:
         )
         filters = filters_of(sessions_of_profile(found.id), chosen)
         context |= {"sessions": listed.rows, "page": listed, "filters": filters}
-    return render(
-        request, "console/profile_history.html", {**_head(request, found, "profile_history"), **context}
+    return show_list(
+        request,
+        "console/profile_history.html",
+        {**_head(request, found, "profile_history"), **context},
+        table=Table("history", SESSION_COLUMNS, context["sessions"]),
     )
 
 
 @require_safe
 @workspace_page("view_assemblies")
-def profile_assemblies(request: Any, profile_id: UUID) -> HttpResponse:
+def profile_assemblies(request: Any, profile_id: UUID) -> HttpResponseBase:
     """List the assemblies of the conversations that name a profile; the view is audited (CA-17).
 
     It says whom a conversation is with, so that it takes the metadata of profiles too.
@@ -213,7 +258,7 @@ def profile_assemblies(request: Any, profile_id: UUID) -> HttpResponse:
     found, now = access.one(selectors.profiles(), id=profile_id), timezone.now()
     feature = described(request, title_of("context"))
     change_url = here(request, "features") if feature.change_url else ""
-    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url, "assemblies": []}
     if not feature.enabled:
         note_view(profile=found, what="context", actor=actor(request), now=now)
     else:
@@ -228,10 +273,11 @@ def profile_assemblies(request: Any, profile_id: UUID) -> HttpResponse:
         )
         rows = [row_of(request, each, now=now) for each in listed.rows]
         context |= {"assemblies": rows, "page": listed, "filters": assembly_filters(chosen)}
-    return render(
+    return show_list(
         request,
         "console/profile_assemblies.html",
         {**_head(request, found, "profile_assemblies"), **context},
+        table=table_of(context["assemblies"]),
     )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -16,6 +16,7 @@ from console.forms.reservations import RecoverForm
 from console.pages import actor, asked, dialog, done, here, workspace_page
 from console.presenters.changes import changes_of
 from console.presenters.features import title_of
+from console.presenters.lists import Table, show_list
 from console.presenters.rows import Filter
 from console.views.features import described
 from history.documents import retention_of
@@ -27,6 +28,7 @@ from workspaces import access, documents
 from workspaces.paging import page
 from workspaces.selectors.audit import AuditFilter
 
+COLUMNS = ("source", "worker", "since", "status", "provider", "model", "items", "bytes")
 LONG = timedelta(minutes=15)
 """A decision that runs for longer has probably lost its worker."""
 
@@ -45,18 +47,28 @@ class ReservationRow(msgspec.Struct, frozen=True):
     bytes: int
     url: str
 
+    @property
+    def status(self) -> str:
+        """Give the status word."""
+        return "stuck" if self.is_long else "running"
+
 
 @require_safe
 @workspace_page("recover_history")
-def reservations(request: Any) -> HttpResponse:
+def reservations(request: Any) -> HttpResponseBase:
     """List the sessions that are reserved, those first that have been for longest."""
     feature = described(request, title_of("history"))
     change_url = here(request, "features") if feature.change_url else ""
-    context: dict[str, Any] = {"feature": feature, "change_url": change_url}
+    context: dict[str, Any] = {"feature": feature, "change_url": change_url, "reservations": []}
     if feature.enabled:
         context |= _listed(request)
     beside = changes_of(request, AuditFilter(act="history.recover"), action="history.recover")
-    return render(request, "console/reservations.html", {**context, **beside})
+    return show_list(
+        request,
+        "console/reservations.html",
+        {**context, **beside},
+        table=Table("decisions", COLUMNS, context["reservations"]),
+    )
 
 
 @require_http_methods(["GET", "POST"])

@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from django.http import HttpResponse
-from django.shortcuts import render
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.formats import number_format
 from django.views.decorators.http import require_safe
@@ -18,6 +17,7 @@ from assembly.models import GraphSweep
 from assembly.selectors.sweeps import backlog as graph_backlog
 from assembly.selectors.sweeps import graph_sweeps
 from console.pages import here, workspace_page
+from console.presenters.lists import Table, show_list
 from console.views.documents import READERS as DOCUMENT_READERS
 from console.views.documents import head_of, publisher_of
 from history.documents import retention_of
@@ -29,6 +29,21 @@ from workspaces.rules.documents import schema
 
 KIND = "retention"
 SHOWN = 10
+COLUMNS = (
+    "ended_at",
+    "states",
+    "fields",
+    "sessions",
+    "items",
+    "graphs",
+    "records",
+    "assemblies",
+    "traces",
+    "tombstones",
+    "damaged",
+    "backlog",
+    "seconds",
+)
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -59,7 +74,7 @@ class RunRow(msgspec.Struct, frozen=True):
 
 @require_safe
 @workspace_page("request_erasure", "approve_erasure", "place_hold", "lift_hold")
-def retention(request: Any) -> HttpResponse:
+def retention(request: Any) -> HttpResponseBase:
     """Show the live retention document in words, what is due now, and the last runs of the sweep."""
     document = head_of(KIND)
     due = [
@@ -68,6 +83,7 @@ def retention(request: Any) -> HttpResponse:
         graph_backlog(bounds_of(documents.live(KIND)), now=timezone.now()),
     ]
     may_read = not request.may.isdisjoint(DOCUMENT_READERS)
+    runs = _runs()
     context = {
         "version": document.version,
         "published_at": document.published_at,
@@ -76,9 +92,9 @@ def retention(request: Any) -> HttpResponse:
         "periods": list(_periods(document.body)),
         "regime": document.body["regime"],
         "backlog": f"{sweeps.COUNTED_UP_TO:,}+" if max(due) >= sweeps.COUNTED_UP_TO else sum(due),
-        "runs": _runs(),
+        "runs": runs,
     }
-    return render(request, "console/retention.html", context)
+    return show_list(request, "console/retention.html", context, table=Table("sweeps", COLUMNS, runs))
 
 
 def _periods(body: Mapping[str, Any]) -> Iterator[Period]:

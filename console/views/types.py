@@ -4,15 +4,17 @@ from typing import Any
 
 import msgspec
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from agentstate.rules.object_types import declared_type, parse_types
-from agentstate.selectors.states import states_by_agent
+from agentstate.selectors.states import AGENT_COUNTED_UP_TO, states_by_agent
 from agentstate.types import ObjectType
 from console.pages import asked_version, here, see_other, workspace_page
 from console.presenters.approvals import waiting_for
+from console.presenters.lists import Table, show_list
 from console.views.documents import (
     READERS,
     changes_of_document,
@@ -22,6 +24,18 @@ from console.views.documents import (
 )
 from workspaces import access
 from workspaces.selectors.documents import versions
+
+COLUMNS = (
+    "name",
+    "version",
+    "ownership",
+    "agents",
+    "fields",
+    "personal",
+    "retention",
+    "cap_bytes",
+    "states",
+)
 
 
 class TypeRow(msgspec.Struct, frozen=True):
@@ -33,7 +47,7 @@ class TypeRow(msgspec.Struct, frozen=True):
     personal: int
     retention: str
     cap_bytes: int | None
-    states: int
+    states: int | str
     url: str
 
 
@@ -63,27 +77,28 @@ class TypePage(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    states: int
+    states: int | str
     agents: int
     bytes: int | None = None
 
 
 @require_safe
 @workspace_page(*READERS)
-def types(request: Any) -> HttpResponse:
+def types(request: Any) -> HttpResponseBase:
     """List the live object types with how much each holds."""
     head = head_of("object-types")
     parsed = parse_types(head.body)
     states = states_by_agent()
+    rows = [_type_row(request, declared, parsed, states) for declared in parsed]
     context = {
-        "types": [_type_row(request, declared, parsed, states) for declared in parsed],
+        "types": rows,
         "document": live_version(head),
         "draft_url": _draft_url(request),
         "waiting": waiting_for(request, "object-types"),
         "versions": versions_shown(request, "object-types", head.version),
         **changes_of_document(request, "object-types"),
     }
-    return render(request, "console/types.html", context)
+    return show_list(request, "console/types.html", context, table=Table("types", COLUMNS, rows))
 
 
 @require_safe
@@ -101,7 +116,7 @@ def type_page(request: Any, name: str) -> HttpResponse:
     agents = [agent for agent in states if declared_type(parsed, agent) == declared]
     context = {
         "type": _type_page(declared, body),
-        "usage": Usage(states=sum(states[agent] for agent in agents), agents=len(agents)),
+        "usage": Usage(states=_counted([states[agent] for agent in agents]), agents=len(agents)),
         "document": msgspec.structs.replace(live_version(shown), live=shown.version == head.version),
         "versions": versions_shown(request, "object-types", head.version),
         "draft_url": _draft_url(request),
@@ -113,10 +128,16 @@ def _draft_url(request: Any) -> str:
     return here(request, "types_draft") if "propose_documents" in request.may else ""
 
 
+def _counted(counts: list[int]) -> int | str:
+    """Add counts up; where one of them goes no further, so does the sum, in words."""
+    is_capped = max(counts, default=0) >= AGENT_COUNTED_UP_TO
+    return f"{sum(counts):,}+" if is_capped else sum(counts)
+
+
 def _type_row(
     request: Any, declared: ObjectType, parsed: tuple[ObjectType, ...], states: dict[str, int]
 ) -> TypeRow:
-    held = sum(count for agent, count in states.items() if declared_type(parsed, agent) == declared)
+    held = [count for agent, count in states.items() if declared_type(parsed, agent) == declared]
     return TypeRow(
         name=declared.type,
         version=declared.version,
@@ -126,7 +147,7 @@ def _type_row(
         personal=sum(1 for field in declared.fields.values() if field.pii),
         retention=_days(declared.state_retention_seconds),
         cap_bytes=declared.cap_bytes,
-        states=held,
+        states=_counted(held),
         url=here(request, "type", declared.type),
     )
 

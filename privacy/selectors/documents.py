@@ -61,12 +61,16 @@ def retention_effect() -> RetentionEffect:
     )
 
 
-def feature_effects() -> dict[str, FeatureEffect]:
-    """Count what each feature holds in the bound workspace."""
-    held, told, recorded = states.totals(), history.totals(), graphs.totals()
+def feature_effects(*, up_to: int | None = None) -> dict[str, FeatureEffect]:
+    """Count what each feature holds in the bound workspace; of states no more than a number (CO-13)."""
+    held, told, recorded = states.totals(up_to=up_to), history.totals(), graphs.totals()
     effects = {
         "agent_state": FeatureEffect(
-            states=held.states, bytes=held.bytes, profiles=held.profiles, agents=held.agents
+            states=held.states,
+            bytes=held.bytes,
+            profiles=held.profiles,
+            agents=held.agents,
+            is_capped=held.is_capped,
         ),
         "history": FeatureEffect(sessions=told.sessions, bytes=told.bytes, profiles=told.profiles),
         "context": FeatureEffect(graphs=recorded.graphs, bytes=recorded.bytes, profiles=recorded.profiles),

@@ -129,6 +129,25 @@ def set_theme(page: Page, theme: str) -> None:
     page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
 
 
+def restless(page: Page) -> list[str]:
+    """Give what moves for who asked for no motion, and controls without a border where colours are forced (CO-11)."""
+    page.emulate_media(reduced_motion="reduce", forced_colors="active")
+    found = page.evaluate(
+        """() => {
+          const line = (box) => box.outerHTML.slice(0, 120);
+          const moving = document.getAnimations()
+            .filter((each) => each.playState === "running" && each.effect.getComputedTiming().endTime > 1)
+            .map((each) => `moves: ${line(each.effect.target)}`);
+          const bare = [...document.querySelectorAll(".btn, .switch, .badge, .input, textarea, dialog[open]")]
+            .filter((box) => box.checkVisibility() && getComputedStyle(box).borderTopStyle === "none")
+            .map((box) => `no border: ${line(box)}`);
+          return [...moving, ...bare];
+        }"""
+    )
+    page.emulate_media(reduced_motion="no-preference", forced_colors="none")
+    return list(found)
+
+
 def overflow(page: Page, width: int) -> list[str]:
     """Give what makes the page wider than a window of this width; nothing may (CO-11)."""
     page.set_viewport_size({"width": width, "height": HEIGHT})

@@ -24,7 +24,7 @@ ONLY_POSTED = {
 # These show a page after something that test_browser_sign_in.py does.
 LEADS_ON = {"workspace", "sign_in_code", "openid", "openid_done", "second_factor_off", "second_factor_codes"}
 # What the browser keeps as a file, and shows no page of.
-FILES = {"erasure_receipt", "audit_export", "assemblies_export", "usage_export", "home_export"}
+FILES = {"erasure_receipt", "audit_export", "usage_export", "home_export"}
 
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):

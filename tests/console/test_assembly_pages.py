@@ -111,14 +111,13 @@ class TestList:
     def test_the_files_are_what_is_on_screen(self, made: Assembled, show: Open, client: Client) -> None:
         """CO-4: CSV and JSON hold the rows of the filtered page, with its columns."""
         exports = {
-            str(each["label"]): client.get(f"{each['url']}?trace=full").getvalue().decode()
+            str(each["label"]): client.get(each["url"]).getvalue().decode()
             for each in show(trace="full").context["exports"]
         }
         (row,) = csv.DictReader(StringIO(exports["CSV"]))
         (line,) = map(json.loads, exports["JSON Lines"].splitlines())
         assert row == {name: str(value) for name, value in line.items()}
         assert (line["assembly"], line["shown"], line["trace"]) == (str(made.traced), 11, "full")
-        assert show("export/pdf/", status=404)
 
     def test_pages_go_both_ways(
         self, made: Assembled, aurora: WorkspaceRef, show: Open, client: Client
@@ -135,7 +134,7 @@ class TestList:
         second = show(older=first.context["page"].older)
         assert len(ids(second)) == 2
         assert ids(show(newer=second.context["page"].newer)) == ids(first)
-        export = client.get(first.context["exports"][0]["url"], {"older": first.context["page"].older})
+        export = client.get(second.context["exports"][0]["url"])
         assert len(export.getvalue().splitlines()) == 1 + 2
 
     def test_states(self, aurora: WorkspaceRef, show: Open, boreal: WorkspaceRef) -> None:
@@ -147,6 +146,16 @@ class TestList:
 
 class TestInspector:
     """CA-15 to CA-17: one assembly."""
+
+    def test_its_record_is_a_file(self, made: Assembled, show: Open, client: Client) -> None:
+        """CA-16, CO-12: the button gives the record of the API, and nothing of the conversation's content is in it."""
+        page = show(f"{made.traced}/")
+        answer = client.get(page.context["json_url"])
+        text = answer.getvalue().decode()
+        record = json.loads(text)
+        assert f"assembly-{made.traced}.json" in answer["Content-Disposition"]
+        assert (record["summary"]["assembly_id"], len(record["selected"])) == (str(made.traced), 11)
+        assert WORD not in text
 
     def test_what_was_shown_in_which_form(self, made: Assembled, show: Open) -> None:
         """CA-15: every candidate once, what was shown first, in its order."""

@@ -430,7 +430,6 @@ PAGES: tuple[Page, ...] = (
     # It says of a person with whom they spoke, so that it takes the metadata of profiles too.
     Page(name="console:profile_assemblies", any_of=("view_assemblies",), statuses={"engineer": 403}),
     Page(name="console:assemblies", any_of=("view_assemblies",)),
-    Page(name="console:assemblies_export", any_of=("view_assemblies",)),
     Page(name="console:assembly", any_of=("view_assemblies",)),
     Page(name="console:assembly_why", any_of=("view_assemblies",), methods=_FORM),
     Page(name="console:assembly_compare", any_of=("view_assemblies",)),
