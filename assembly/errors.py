@@ -2,23 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import ClassVar, cast
 
 from lastro.assembly import errors as sdk
 from workspaces.errors import InvalidInput, Problem
 from workspaces.types import FieldProblem
 
 
-class PointedProblem(Problem):
-    """A refusal about one place of the request, which it names by a JSON pointer."""
+class Pointed:
+    """What makes a refusal one about a place of the request, which it names by a JSON pointer; itself it is none."""
 
-    sentence = ""
+    code: ClassVar[str]
+    sentence: ClassVar[str]
 
     def __init__(self, pointer: str | None = None) -> None:
         named = FieldProblem(pointer, self.code, self.sentence) if pointer is not None else None
-        super().__init__(errors=(named,) if named else ())
+        Problem.__init__(cast(Problem, self), errors=(named,) if named else ())
 
 
-class UnknownReference(PointedProblem):
+class UnknownReference(Pointed, Problem):
     """A record names one that is neither stored nor earlier in the batch (CA-3)."""
 
     code = "unknown_reference"
@@ -27,7 +29,7 @@ class UnknownReference(PointedProblem):
     sentence = "No such record in this conversation, nor earlier in the batch."
 
 
-class RecordConflict(PointedProblem):
+class RecordConflict(Pointed, Problem):
     """An id is taken by a record of other content (CA-3)."""
 
     code = "record_conflict"
@@ -36,7 +38,7 @@ class RecordConflict(PointedProblem):
     sentence = "This id was used before for something else."
 
 
-class SupersessionCycle(PointedProblem):
+class SupersessionCycle(Pointed, Problem):
     """A memory would replace itself by way of others (CA-13)."""
 
     code = "supersession_cycle"
@@ -61,7 +63,7 @@ class PayloadAwaited(Problem):
     title = "The bytes of this payload have not been sent yet"
 
 
-class PolicyUnknown(PointedProblem):
+class PolicyUnknown(Pointed, Problem):
     """No policy of this name in the version of the document that was asked for (CA-9)."""
 
     code = "policy_unknown"
@@ -70,7 +72,7 @@ class PolicyUnknown(PointedProblem):
     sentence = "No such policy in this version."
 
 
-class CheckpointMissing(PointedProblem):
+class CheckpointMissing(Pointed, Problem):
     """A resume without a checkpoint that its asker may see: it is never a blind query (CA-10)."""
 
     code = "checkpoint_missing"

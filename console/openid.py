@@ -1,13 +1,12 @@
-"""OpenID Connect by a provider that the settings name: the way there, and what comes back (PL-4)."""
+"""OpenID Connect by a provider that the settings name: the way there, and what comes back (PL-4).
+
+Its libraries take 16 MiB of a process, so they are loaded by the first person who comes this way.
+"""
 
 from functools import lru_cache
 from typing import Any
 
-from authlib.common.errors import AuthlibBaseError
-from authlib.integrations.django_client import OAuth
 from django.http import HttpResponse
-from joserfc.errors import JoseError
-from requests import RequestException
 
 from console.env import OpenId
 from workspaces.services.openid import OpenIdClaims
@@ -17,18 +16,6 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 TIMEOUT_SECONDS = 10
 LEEWAY_SECONDS = 60
 _DISCOVERY = "/.well-known/openid-configuration"
-_BROKEN = (
-    AuthlibBaseError,
-    JoseError,
-    RequestException,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-
-
 class OpenIdRefused(Exception):
     """The provider did not answer, or what it said cannot be believed. The reason is for nobody but the log."""
 
@@ -37,7 +24,7 @@ def lead_there(provider: OpenId, redirect_uri: str, request: Any) -> HttpRespons
     """Send the browser to the provider; state, nonce and verifier (PKCE) stay in the session. Raises OpenIdRefused."""
     try:
         answer: HttpResponse = _client(provider).authorize_redirect(request, redirect_uri)
-    except _BROKEN as error:
+    except _broken() as error:
         raise OpenIdRefused(type(error).__name__) from error
     return answer
 
@@ -61,7 +48,7 @@ def claims_of(provider: OpenId, request: Any) -> OpenIdClaims:
             request, claims_options=_wanted(provider), leeway=LEEWAY_SECONDS
         )
         return _claims(token["userinfo"])
-    except _BROKEN as error:
+    except _broken() as error:
         raise OpenIdRefused(type(error).__name__) from error
 
 
@@ -87,9 +74,21 @@ def _claims(said: dict[str, Any]) -> OpenIdClaims:
     )
 
 
+def _broken() -> tuple[type[Exception], ...]:
+    """List what the libraries raise for a provider that does not answer, or answers something odd."""
+    from authlib.common.errors import AuthlibBaseError
+    from joserfc.errors import JoseError
+    from requests import RequestException
+
+    odd = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+    return (AuthlibBaseError, JoseError, RequestException, *odd)
+
+
 @lru_cache(maxsize=4)
 def _client(provider: OpenId) -> Any:
     """Make the client of a provider; what the provider says of itself is kept with it."""
+    from authlib.integrations.django_client import OAuth
+
     return OAuth().register(
         "openid",
         client_id=provider.client_id,

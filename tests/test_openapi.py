@@ -31,6 +31,7 @@ ELSEWHERE = {
     "key_destroyed": "nobody yet: a state whose key is gone reads as never written",
     "method_not_allowed": "methods that the document does not have",
     "role_not_allowed": "the console",
+    "second_factor_stays": "the console",
     "workspace_closed": "the console: no key of such a workspace opens anything",
     "invitation_invalid": "the console",
 }

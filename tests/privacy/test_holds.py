@@ -414,7 +414,7 @@ class TestExport:
         assert [line["kept_at"] is None for line in lines] == [False, True]
         assert file.stat().st_mode & 0o777 == 0o600
         entry = AuditEntry.objects.get(act="hold.export")
-        assert (entry.object_id, entry.facts) == (str(hold), {"messages": 0, "versions": 2})
+        assert (entry.object_id, entry.facts) == (str(hold), {"records": 0, "messages": 0, "versions": 2})
 
         with pytest.raises(CommandError, match="exists already"):
             call_command("export_hold", str(hold), str(file))

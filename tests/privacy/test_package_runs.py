@@ -85,6 +85,7 @@ def test_a_package_is_asked_for_followed_and_downloaded(
         "handles.jsonl": 1,
         "agent_states.jsonl": 1,
         "history.jsonl": 0,
+        "graph.jsonl": 0,
         "erasures.jsonl": 0,
     }
 

@@ -142,6 +142,7 @@ def test_the_manifest_says_what_is_in_the_package(shop: WorkspaceRef, agent: InP
         "handles.jsonl",
         "agent_states.jsonl",
         "history.jsonl",
+        "graph.jsonl",
         "erasures.jsonl",
         "index.html",
         "manifest.json",
@@ -150,6 +151,7 @@ def test_the_manifest_says_what_is_in_the_package(shop: WorkspaceRef, agent: InP
         "handles.jsonl": 1,
         "agent_states.jsonl": 1,
         "history.jsonl": 0,
+        "graph.jsonl": 0,
         "erasures.jsonl": 0,
     }
     for name, facts in manifest["files"].items():

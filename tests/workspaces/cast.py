@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agentstate.models import SweepRun
 from agentstate.services import erasures as states
-from assembly.models import LooseBlob
+from assembly.models import GraphSweep, LooseBlob
 from history.models import HistorySweep
 from privacy.services.documents import propose_change
 from privacy.services.erasures import Asker, request_erasure
@@ -208,13 +208,14 @@ def _write_something(workspace: WorkspaceRef, key: str) -> None:
 
 
 def _say_something(workspace: WorkspaceRef, key: str) -> None:
-    """Keep a session of the key's source, and note a sweep of history."""
+    """Keep a session of the key's source, and note a sweep of history and one of graphs."""
     items = [{"message": {"role": "user", "content": "Hello"}, "id": "cast-message"}]
     body = {"session": {"session_id": SESSION_ID}, "items": items, "create": True}
     assert InProcess(key).post("/v1/history/append", body).status == 200
     now = timezone.now()
     with access.bound(workspace.id):
         HistorySweep.objects.create(began_at=now, ended_at=now)
+        GraphSweep.objects.create(began_at=now, ended_at=now)
 
 
 def _hold_something(workspace: WorkspaceRef, key: str) -> UUID:

@@ -25,6 +25,7 @@ from tests.workspaces.acts import (
     bound_to,
     make_ground,
     settle,
+    switch,
 )
 from tests.workspaces.cast import Cast
 from workspaces import access, audit
@@ -81,6 +82,7 @@ def test_each_act_writes_one_entry(ground: Ground, act: Act) -> None:
 def test_a_switch_is_proposed_and_done(ground: Ground, name: str) -> None:
     """PR-21: a switched feature leaves its proposal and its switch, each with the reason."""
     with access.bound(ground.cast.workspace.id):
+        switch("context", on=False)
         before = AuditEntry.objects.latest("seq").seq
         TWO_ENTRIES[name](ground)
         acts = list(AuditEntry.objects.filter(seq__gt=before).order_by("seq").values_list("act", "reason"))
@@ -91,6 +93,7 @@ TRIED_ELSEWHERE = {
     "audit.prune": "The owner of the tables does it: tests/workspaces/test_audit_prune.py.",
     "restore.accept": "It takes a database that was set back: tests/workspaces/test_checkpoints.py.",
     "audit.export": "The console does it while it streams: tests/console/test_audit_pages.py.",
+    "admin.read": "Django's admin does it, where it is served: tests/console/test_admin.py.",
 }
 
 
