@@ -155,6 +155,24 @@ def test_the_number_of_queries_does_not_grow(caller: Caller, request_: dict[str,
     assert counts[1] <= 12
 
 
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_ten_thousand_candidates_have_an_outcome_each(caller: Caller) -> None:
+    """CA-15: of a policy that bounds nothing, and the database still gives what memory gives."""
+    world = World()
+    number = 0
+    while len(world.written) < 10_200:
+        world.memory(f"mem-{number}", supersedes=[f"mem-{number - 1}"] if number % 10 else [])
+        world.says(f"said-{number}", "Something.", role="assistant")
+        number += 1
+    policy = changed(OPEN, candidates=20_000, recent_messages=20_000)
+    with recorded(caller, world) as stored:
+        found = stored.assemble({"budget_tokens": 50_000}, policy)
+    assert len(found.decisions) == found.considered
+    assert told(found) == told(in_memory(world, {"budget_tokens": 50_000}, policy))
+    assert "over_budget" in found.omitted
+
+
 def test_another_process_decides_alike(over_http: Callable[..., OverHttp]) -> None:
     """CA-18: a server with a hash seed of its own gives the digest that memory gives here."""
     workspace = factories.make_ready_workspace()
