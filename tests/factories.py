@@ -19,7 +19,8 @@ from workspaces.services import credentials, people, workspaces
 from workspaces.services.credentials import KeyWish
 from workspaces.types import Actor, Caller, ChangeWish, Origin, WorkspaceRef
 
-NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+LATELY = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+"""A full hour that has just passed: what is kept since then has not expired, on whatever day the tests run."""
 SYSTEM = Actor(kind="system", id="tests", name="tests")
 PASSWORD = "correct horse battery staple"
 

@@ -33,6 +33,7 @@ OWN_SQL: dict[str, str] = {
     "workspaces/rehashing.py": "The functions that move a name in every table at once (PL-12).",
     "workspaces/audit.py": "The walk along one chain, by its workspace and below row-level security, as text (PR-22).",
     "workspaces/services/chains.py": "The owner's function that removes the beginning of a chain (PR-22).",
+    "assembly/selectors/snapshots/counting.py": "How many records lie beyond, and their size, in one graph (CA-11).",
     "assembly/selectors/snapshots/naming.py": "The branches above one, and what a checkpoint names (CA-10).",
     "assembly/selectors/snapshots/ranking.py": "One ranking of a graph's records, and counts of the rest (CA-11).",
     "assembly/selectors/snapshots/related.py": "A walk along the links of chosen records, in their workspace (CA-13).",

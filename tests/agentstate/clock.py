@@ -23,7 +23,7 @@ from workspaces.types import Caller, Origin, WorkspaceRef
 class Clocked:
     """An agent's code and the sweep in one workspace, at `now`."""
 
-    def __init__(self, workspace: WorkspaceRef, *, now: datetime = factories.NOON, **wish: Any) -> None:
+    def __init__(self, workspace: WorkspaceRef, *, now: datetime = factories.LATELY, **wish: Any) -> None:
         self.workspace, self.now = workspace, now
         self.caller = self.key(**wish)
 

@@ -17,7 +17,7 @@ from tests.agentstate.clock import Clocked
 from tests.agentstate.rows import row_count, row_of, stored_body, wrapping_key
 from tests.agentstate.threads import apart, in_parallel
 from tests.api import InProcess
-from tests.factories import NOON, order_type, scope, write
+from tests.factories import LATELY, order_type, scope, write
 from workspaces import access, encryption
 from workspaces.types import WorkspaceRef
 
@@ -60,7 +60,7 @@ class TestState:
         publish(aurora, retention=declared)
         place = scope()
         clock.write(write(scope=place))
-        assert clock.read(place).valid_until == NOON + timedelta(days=days)
+        assert clock.read(place).valid_until == LATELY + timedelta(days=days)
         assert clock.wait(days=days, seconds=-1).read(place).version == 1
         assert clock.wait(seconds=1).read(place).version == 0
 
@@ -70,7 +70,7 @@ class TestState:
         clock.write(write({"qty": 1}, scope=place))
         publish(aurora, retention={"state": "2d"})
         clock.wait(days=2, seconds=-1)
-        assert clock.read(place).valid_until == NOON + timedelta(days=2)
+        assert clock.read(place).valid_until == LATELY + timedelta(days=2)
         assert clock.read(place).version == 1
         clock.wait(seconds=1)
         assert clock.read(place).version == 0
@@ -81,9 +81,9 @@ class TestState:
         place = scope()
         clock.write(write({"qty": 1}, scope=place))
         publish(aurora, retention={"state": "60d"})
-        assert clock.read(place).valid_until == NOON + timedelta(days=30)
+        assert clock.read(place).valid_until == LATELY + timedelta(days=30)
         clock.write(write({"qty": 2}, scope=place))
-        assert clock.read(place).valid_until == NOON + timedelta(days=60)
+        assert clock.read(place).valid_until == LATELY + timedelta(days=60)
 
     def test_swept(self, aurora: WorkspaceRef, clock: Clocked) -> None:
         """WM-21, PR-12: what is left is a tombstone with the last version and no content, its key destroyed."""
@@ -116,7 +116,7 @@ class TestField:
         place = scope()
         clock.write(write({"phone": PHONE}, scope=place))
         clock.wait(hours=20).write(write({"qty": 1}, scope=place))
-        assert clock.read(place).expires == {"phone": NOON + timedelta(hours=24)}
+        assert clock.read(place).expires == {"phone": LATELY + timedelta(hours=24)}
         clock.write(write({"phone": "***78"}, scope=place))
         assert clock.wait(hours=24, seconds=-1).read(place).body == {"phone": "***78", "qty": 1}
         assert clock.wait(seconds=1).read(place).body == {"qty": 1}
@@ -128,7 +128,7 @@ class TestField:
         clock.wait(hours=20)
         clock.write(write({"phone": "***78", "qty": 2}, scope=place, mode="cas", if_version=1))
         assert clock.wait(hours=20).read(place).body == {"phone": "***78", "qty": 2}
-        assert clock.read(place).expires == {"phone": NOON + timedelta(hours=44)}
+        assert clock.read(place).expires == {"phone": LATELY + timedelta(hours=44)}
 
     def test_leaves_at_the_next_write(self, aurora: WorkspaceRef, clock: Clocked) -> None:
         """WM-21: it is out of what is stored, whatever the write names, and counts for no cap."""
@@ -184,7 +184,7 @@ class TestField:
         place = scope()
         clock.write(write({"phone": PHONE}, scope=place))
         publish(aurora, retention={"phone": now} if now else {})
-        assert clock.read(place).expires == {"phone": NOON + timedelta(hours=hours)}
+        assert clock.read(place).expires == {"phone": LATELY + timedelta(hours=hours)}
         assert clock.wait(hours=hours, seconds=-1).read(place).body
         assert clock.wait(seconds=1).read(place).body == {}
         assert clock.sweep().fields == 1
@@ -196,7 +196,7 @@ class TestField:
         clock.write(write({"phone": PHONE}, scope=place))
         publish(aurora, retention={"state": "2d"})
         read = clock.read(place)
-        assert read.expires == {"phone": read.valid_until} == {"phone": NOON + timedelta(days=2)}
+        assert read.expires == {"phone": read.valid_until} == {"phone": LATELY + timedelta(days=2)}
 
 
 TWO_OTHERS: list[dict[str, Any]] = [

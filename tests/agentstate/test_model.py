@@ -20,7 +20,7 @@ from agentstate.models import State
 from agentstate.types import StateRead, StoredState
 from tests import factories
 from tests.agentstate.clock import Clocked
-from tests.factories import NOON, scope
+from tests.factories import LATELY, scope
 from workspaces import access
 from workspaces.errors import Conflict
 from workspaces.types import WorkspaceRef
@@ -165,7 +165,7 @@ class WorkingMemory(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock = Clocked(self.workspace, now=NOON)
+        self.clock = Clocked(self.workspace, now=LATELY)
         first, second = scope(), scope(kind="task")
         self.places = [(first, "one"), (first, "two"), (second, "one")]
         self.models = [Model() for _ in self.places]

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -46,9 +47,9 @@ class TestAnswer:
         read = clock.wait(hours=1).read(place)
         assert read.body == {"step": "cart", "phone": "***78"}
         assert (read.version, read.epoch) == (1, written.epoch)
-        assert read.updated_at == factories.NOON
-        assert read.valid_until == factories.NOON.replace(month=12, day=30)
-        assert read.expires == {"phone": factories.NOON.replace(month=12, day=1)}
+        assert read.updated_at == factories.LATELY
+        assert read.valid_until == factories.LATELY + timedelta(days=30)
+        assert read.expires == {"phone": factories.LATELY + timedelta(days=1)}
 
     def test_on_the_wire(self, agent: InProcess) -> None:
         """WM-17, WM-26: exactly these members, times as RFC 3339 in UTC."""

@@ -1,6 +1,6 @@
 """Recording what happens in a conversation, as an agent's code does."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ from workspaces.types import WorkspaceRef
 GRAPH = "/v1/graph"
 ASSEMBLE = "/v1/context/assemble"
 ASSEMBLIES = "/v1/context/assemblies"
-BEGAN = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+BEGAN = factories.LATELY
 PHONE = {"type": "phone_e164", "value": "+55 11 91234-5678"}
 EVENTS = {"events": [{"at": "09:00", "title": "Dentist"}, {"at": "15:30", "title": "Review"}]}
 

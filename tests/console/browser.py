@@ -138,7 +138,7 @@ def restless(page: Page) -> list[str]:
           const moving = document.getAnimations()
             .filter((each) => each.playState === "running" && each.effect.getComputedTiming().endTime > 1)
             .map((each) => `moves: ${line(each.effect.target)}`);
-          const bare = [...document.querySelectorAll(".btn, .switch, .badge, .input, textarea, dialog[open]")]
+          const bare = [...document.querySelectorAll(".btn, .switch i, .badge, .input, textarea, dialog[open]")]
             .filter((box) => box.checkVisibility() && getComputedStyle(box).borderTopStyle === "none")
             .map((box) => `no border: ${line(box)}`);
           return [...moving, ...bare];

@@ -146,7 +146,7 @@ def test_who_publishes_says_why(
     """PR-2b, CO-5: what one person approved another one publishes, and the log has the reason of each."""
     with access.bound(aurora.id):
         by = Decider(people["second"].id, frozenset({"approve_documents"}), factories.SYSTEM)
-        approve(change_id=change.id, reason="Fine", by=by, now=factories.NOON)
+        approve(change_id=change.id, reason="Fine", by=by, now=factories.LATELY)
     shown: Any = clients["owner"].get(inbox(aurora, f"{change.id}/"))
     assert [button.act for button in shown.context["buttons"]] == ["publish", "deny"]
     assert act(clients["engineer"], aurora, change, "publish").status_code == 403
@@ -303,7 +303,7 @@ def test_a_request_that_could_not_be_published_says_so(
         )
         author = people["engineer"]
         change = propose_change(
-            wish=wish, author_id=author.id, actor=factories.SYSTEM, now=factories.NOON
+            wish=wish, author_id=author.id, actor=factories.SYSTEM, now=factories.LATELY
         ).change
     factories.make_state(aurora, body={"qty": 1})
     page = text_of(clients["security"].get(inbox(aurora, f"{change.id}/")))

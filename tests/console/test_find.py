@@ -166,7 +166,7 @@ def test_working_memory_tab_shows_metadata(aurora: WorkspaceRef, customer: Profi
 def test_working_memory_tab_of_an_empty_profile_says_so(aurora: WorkspaceRef, client: Client) -> None:
     """CO-8: a profile without states says that there are none."""
     with access.bound(aurora.id):
-        known = handle_of(workspace=aurora, value=canonical("email", EMAIL), now=factories.NOON)
+        known = handle_of(workspace=aurora, value=canonical("email", EMAIL), now=factories.LATELY)
     profile = known.profile
     page = client.get(f"/console/w/{aurora.slug}/profiles/{profile.id}/working-memory/").content.decode()
     assert "No agent has stored state about this profile." in page

@@ -72,6 +72,7 @@ def test_every_form_stands_in_the_table() -> None:
         "find",  # a search, answered by the list of profiles (CO-3)
         "token_revoke",  # one button
         "theme",
+        "language",  # its own test: it keeps a cookie
         "sign_out",
         "sign_in_code",  # its own test: it takes a code after a password
         "openid",

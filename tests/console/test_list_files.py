@@ -147,7 +147,7 @@ def test_a_file_holds_the_page_in_view(aurora: WorkspaceRef, signed_in: Any) -> 
     """CO-4: the file of the second page holds the second page, and a form that is none shows the page."""
     with access.bound(aurora.id):
         Profile.objects.bulk_create(
-            Profile(pseudonym=f"p_{n}", created_at=factories.NOON, last_seen_at=factories.NOON)
+            Profile(pseudonym=f"p_{n}", created_at=factories.LATELY, last_seen_at=factories.LATELY)
             for n in range(53)
         )
     client = signed_in(factories.make_person(aurora, "support"))

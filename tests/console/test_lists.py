@@ -51,7 +51,7 @@ def client(everything: Person, signed_in: SignedIn) -> Client:
 
 def add_keys(count: int, *, expires_at: datetime | None = None) -> None:
     """Make keys of the bound workspace, one a second, the first one the oldest."""
-    source, _ = Source.objects.get_or_create(name="kiosk", defaults={"created_at": factories.NOON})
+    source, _ = Source.objects.get_or_create(name="kiosk", defaults={"created_at": factories.LATELY})
     ApiKey.objects.bulk_create(
         ApiKey(
             source=source,
@@ -62,7 +62,7 @@ def add_keys(count: int, *, expires_at: datetime | None = None) -> None:
             key_id=uuid4().hex[:12],
             secret_hash=uuid4().bytes * 2,
             expires_at=expires_at,
-            created_at=factories.NOON + timedelta(seconds=number),
+            created_at=factories.LATELY + timedelta(seconds=number),
         )
         for number in range(count)
     )
@@ -70,17 +70,17 @@ def add_keys(count: int, *, expires_at: datetime | None = None) -> None:
 
 def add_people(count: int) -> None:
     people = Person.objects.bulk_create(
-        Person(email=f"{uuid4().hex}@example.com", name=f"Person {number}", joined_at=factories.NOON)
+        Person(email=f"{uuid4().hex}@example.com", name=f"Person {number}", joined_at=factories.LATELY)
         for number in range(count)
     )
-    Membership.objects.bulk_create(Membership(person=person, joined_at=factories.NOON) for person in people)
+    Membership.objects.bulk_create(Membership(person=person, joined_at=factories.LATELY) for person in people)
     Invitation.objects.bulk_create(
         Invitation(
             email=person.email,
             roles=["support"],
             token_hash=uuid4().bytes * 2,
             invited_by=person,
-            made_at=factories.NOON,
+            made_at=factories.LATELY,
             expires_at=timezone.now() + timedelta(days=1),
         )
         for person in people
@@ -203,7 +203,9 @@ def test_holds_ask_as_much_for_many_as_for_one(aurora: WorkspaceRef, client: Cli
     address, people = f"/console/w/{aurora.slug}/holds/", f"/console/w/{aurora.slug}/profiles/"
     with access.bound(aurora.id):
         rows = [
-            Profile(id=uuid4(), pseudonym=f"p_{n}", created_at=factories.NOON, last_seen_at=factories.NOON)
+            Profile(
+                id=uuid4(), pseudonym=f"p_{n}", created_at=factories.LATELY, last_seen_at=factories.LATELY
+            )
             for n in range(MANY)
         ]
         Profile.objects.bulk_create(rows)
@@ -246,7 +248,7 @@ def test_tokens_ask_as_much_for_many_as_for_one(
                 permissions=["view_audit"],
                 key_id=uuid4().hex[:12],
                 secret_hash=uuid4().bytes * 2,
-                created_at=factories.NOON,
+                created_at=factories.LATELY,
                 expires_at=timezone.now() + timedelta(days=1),
             )
             for _ in range(count)

@@ -290,7 +290,7 @@ def test_open_pages_are_open(house: House, db: None) -> None:
     statuses = {
         name: Client().get(house.address(name.removeprefix("console:"))).status_code for name in OPEN_PAGES
     }
-    only_post = {"console:sign_out", "console:theme"}
+    only_post = {"console:sign_out", "console:theme", "console:language"}
     assert statuses.pop("console:sign_in_code") == 303
     # There is no provider unless the settings name one.
     assert {statuses.pop(name) for name in ("console:openid", "console:openid_done")} == {404}

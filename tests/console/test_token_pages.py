@@ -105,7 +105,7 @@ def test_person_of_two_workspaces_chooses_where_a_token_belongs(
     """PL-3: a token names one workspace; the page offers each in which the person may do something."""
     assert [place.title for place in client.get("/console/me/").context["token_urls"]] == ["Aurora"]
     with access.bound(boreal.id):
-        people.join(person=security, roles=["auditor"], actor=factories.SYSTEM, now=factories.NOON)
+        people.join(person=security, roles=["auditor"], actor=factories.SYSTEM, now=factories.LATELY)
     page = client.get("/console/me/")
     assert [place.title for place in page.context["token_urls"]] == ["Aurora", "Boreal"]
     assert all(client.get(place.url).status_code == 200 for place in page.context["token_urls"])

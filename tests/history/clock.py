@@ -40,7 +40,7 @@ class Clocked:
     """An agent's code and the sweep in one workspace, at `now`, about one session."""
 
     def __init__(
-        self, workspace: WorkspaceRef, *, now: datetime = factories.NOON, id: str = "", source: str = ""
+        self, workspace: WorkspaceRef, *, now: datetime = factories.LATELY, id: str = "", source: str = ""
     ) -> None:
         self.workspace, self.now = workspace, now
         key = factories.make_key(workspace, "history", source=source or "chat backend")

@@ -136,7 +136,7 @@ BAD_WISHES: list[tuple[str, dict[str, Any], str]] = [
     ("a network that is none", {"networks": ("10.0.0.0/33",)}, "/networks"),
     ("a host inside a network", {"networks": ("10.0.0.1/8",)}, "/networks"),
     ("a name", {"networks": ("office.example.com",)}, "/networks"),
-    ("an end that is past", {"expires_at": factories.NOON - timedelta(days=3650)}, "/expires_at"),
+    ("an end that is past", {"expires_at": factories.LATELY - timedelta(days=3650)}, "/expires_at"),
 ]
 
 

@@ -274,7 +274,7 @@ def test_old_answers_go_in_batches(aurora: WorkspaceRef, boreal: WorkspaceRef, m
         with access.bound(workspace.id):
             RememberedAnswer.objects.bulk_create(
                 RememberedAnswer(
-                    key_hash=uuid4().bytes, body_hash=b"", made_at=factories.NOON - timedelta(days=400)
+                    key_hash=uuid4().bytes, body_hash=b"", made_at=factories.LATELY - timedelta(days=400)
                 )
                 for _ in range(5)
             )

@@ -18,7 +18,7 @@ from workspaces.types import WorkspaceRef
 @pytest.fixture
 def people(aurora: WorkspaceRef) -> list[UUID]:
     """Eleven profiles, newest first; several were seen at the same moment."""
-    seen = [factories.NOON - timedelta(minutes=minutes) for minutes in (0, 1, 1, 1, 2, 3, 3, 4, 5, 5, 5)]
+    seen = [factories.LATELY - timedelta(minutes=minutes) for minutes in (0, 1, 1, 1, 2, 3, 3, 4, 5, 5, 5)]
     with access.bound(aurora.id):
         Profile.objects.bulk_create(
             Profile(id=uuid4(), pseudonym=f"p_{number}", created_at=at, last_seen_at=at)
@@ -66,7 +66,7 @@ def test_a_row_that_comes_meanwhile_moves_nothing(aurora: WorkspaceRef, people: 
     """PL-10: a new row in front neither repeats nor hides a row of the pages that follow."""
     with access.bound(aurora.id):
         first = turned()
-        at = factories.NOON + timedelta(hours=1)
+        at = factories.LATELY + timedelta(hours=1)
         Profile.objects.create(pseudonym="p_new", created_at=at, last_seen_at=at)
         assert ids(turned(older=first.older)) == people[3:6]
 
